@@ -1,0 +1,37 @@
+# What every target is compiled with, and the switches of a build.
+
+option(SLUICE_DAEMON "Build the daemon: HTTP server, configuration, command line" ON)
+option(SLUICE_TESTS "Build the tests" ON)
+option(SLUICE_BENCH "Build the benchmarks" OFF)
+option(SLUICE_FUZZ "Build the fuzz targets (clang)" OFF)
+set(SLUICE_SANITIZE "" CACHE STRING "Value for -fsanitize=, empty for none")
+
+set(CMAKE_CXX_STANDARD 23)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+find_program(SLUICE_CCACHE ccache)
+if(SLUICE_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${SLUICE_CCACHE})
+endif()
+
+find_package(Threads REQUIRED)
+
+add_library(sluice_options INTERFACE)
+target_compile_options(sluice_options INTERFACE -Wall -Wextra -Wconversion -Wshadow -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12 reports these inside libstdc++'s own inlined code.
+  target_compile_options(sluice_options INTERFACE -Wno-error=maybe-uninitialized -Wno-error=restrict
+                                                  -Wno-error=stringop-overflow -Wno-error=array-bounds
+                                                  -Wno-error=stringop-overread)
+endif()
+target_compile_definitions(sluice_options INTERFACE BOOST_ASIO_NO_DEPRECATED)
+target_link_libraries(sluice_options INTERFACE Threads::Threads)
+if(SLUICE_SANITIZE)
+  add_compile_options(-fsanitize=${SLUICE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${SLUICE_SANITIZE})
+endif()
