@@ -9,7 +9,8 @@
 
 namespace sluice::testing {
 
-/// Answers every evaluation with the same outcome, as a store that is gone or half-way broken would.
+/// Answers every evaluation with the same outcome, as a store that is gone or half-way broken
+/// would.
 class FailingLimiter : public Limiter {
  public:
   explicit FailingLimiter(Outcome outcome) : outcome_(std::move(outcome)) {}

@@ -1,6 +1,8 @@
-// Time as Sluice sees it: one reading of both clocks, made at the edge and passed down as an argument.
+// Time as Sluice sees it: one reading of both clocks, made at the edge and passed down as an
+// argument.
 //
-// Start here if you write a test: `Instant` is a plain value, and `testing/manual_clock.h` moves it by hand.
+// Start here if you write a test: `Instant` is a plain value, and `testing/manual_clock.h` moves it
+// by hand.
 #pragma once
 
 #include <chrono>

@@ -14,11 +14,12 @@
 
 namespace sluice {
 
-/// Names one evaluation, so that repeating it charges once. Either made here (128 bits, printed as a
-/// ULID) or brought by a trusted caller (1 to 128 bytes of text).
+/// Names one evaluation, so that repeating it charges once. Either made here (128 bits, printed as
+/// a ULID) or brought by a trusted caller (1 to 128 bytes of text).
 class EvaluationId {
  public:
-  /// An id that a trusted caller brought; the engine keeps a record for it if the plan's dedup is on.
+  /// An id that a trusted caller brought; the engine keeps a record for it if the plan's dedup is
+  /// on.
   [[nodiscard]] static EvaluationId FromCaller(std::string text);
   /// An id made by this process. Nobody else can repeat it, so the memory engine keeps no record.
   [[nodiscard]] static EvaluationId FromBytes(const std::array<std::uint8_t, 16>& bytes);
@@ -42,12 +43,13 @@ enum class Mode : std::uint8_t {
 /// One decision about one request.
 struct Evaluation {
   const Plan* plan = nullptr;  ///< never null; must live until the completion was called
-  Subject subject;
-  std::int64_t cost = 1;       ///< units; at least 1, else Incompatible(cost-exceeds-maximum)
-  EvaluationId id;
+  Subject subject{};
+  std::int64_t cost = 1;  ///< units; at least 1, else Incompatible(cost-exceeds-maximum)
+  EvaluationId id{};
   Mode mode = Mode::kEvaluate;
-  Instant now;                 ///< read once, at the edge
-  SteadyTime deadline;         ///< an answer after it is of no use; at or before `now.steady`: not attempted
+  Instant now{};  ///< read once, at the edge
+  SteadyTime
+      deadline;  ///< an answer after it is of no use; at or before `now.steady`: not attempted
 };
 
 using Completion = std::move_only_function<void(Outcome)>;
@@ -57,8 +59,8 @@ class Limiter {
  public:
   virtual ~Limiter() = default;
 
-  /// Decides `evaluation` and calls `completion` exactly once, on the calling thread (before or after
-  /// this returns). Never throws; every failure is an Outcome.
+  /// Decides `evaluation` and calls `completion` exactly once, on the calling thread (before or
+  /// after this returns). Never throws; every failure is an Outcome.
   virtual void Evaluate(const Evaluation& evaluation, Completion completion) = 0;
 };
 

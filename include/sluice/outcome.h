@@ -24,12 +24,14 @@ enum class Certainty : std::uint8_t {
 /// One limit's own answer. In a denied evaluation a limit that did not object reports what it holds
 /// uncharged, retry 0.
 struct LimitAnswer {
-  std::string_view policy;  ///< the policy's id; a view into the plan, valid as long as that lives
+  std::string_view
+      policy{};  ///< the policy's id; a view into the plan, valid as long as that lives
   bool allowed = false;
   std::int64_t limit = 0;
-  std::int64_t remaining = 0;                ///< 0 .. limit
-  Milliseconds reset_after{};                ///< until nothing is used any more
-  std::optional<Milliseconds> retry_after{}; ///< 0 if allowed; the exact first wait that passes; none if it never can
+  std::int64_t remaining = 0;  ///< 0 .. limit
+  Milliseconds reset_after{};  ///< until nothing is used any more
+  std::optional<Milliseconds>
+      retry_after{};  ///< 0 if allowed; the exact first wait that passes; none if it never can
   friend bool operator==(const LimitAnswer&, const LimitAnswer&) = default;
 };
 
@@ -37,9 +39,9 @@ struct LimitAnswer {
 struct Evaluated {
   bool allowed = false;
   Certainty certainty = Certainty::kCertain;
-  bool replayed = false;          ///< answered from a record; nothing was charged this time
-  std::size_t leading = 0;        ///< which of `limits` gives the top-level numbers
-  std::vector<LimitAnswer> limits;  ///< in the order of the plan, never empty
+  bool replayed = false;              ///< answered from a record; nothing was charged this time
+  std::size_t leading = 0;            ///< which of `limits` gives the top-level numbers
+  std::vector<LimitAnswer> limits{};  ///< in the order of the plan, never empty
 
   [[nodiscard]] const LimitAnswer& LeadingLimit() const { return limits[leading]; }
   friend bool operator==(const Evaluated&, const Evaluated&) = default;
@@ -64,7 +66,7 @@ struct Indeterminate {
     kDeadlinePassed,  ///< sent, no answer in time
     kResponseLost,    ///< the connection broke after the bytes left
     kReplyMalformed,
-    kScriptAborted,   ///< an error raised inside the script
+    kScriptAborted,  ///< an error raised inside the script
   };
   Category category{};
   std::string detail{};

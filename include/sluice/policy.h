@@ -67,21 +67,23 @@ enum class Scope : std::uint8_t { kOperation, kClient };
 
 /// A policy as somebody wrote it down; `Policy::Create` checks it.
 struct PolicySettings {
-  std::string id;             ///< [A-Za-z][A-Za-z0-9._-]{0,63}
-  std::int64_t revision = 1;  ///< 1 .. 2^31 - 1; part of the counter's identity: a new revision starts new counters
-  Algorithm algorithm;
-  std::optional<std::int64_t> maximum_cost;       ///< 1 .. max(limit or capacity, 1), which is the default
-  Milliseconds maximum_clock_regression{500};     ///< 0 .. 1 h
-  Milliseconds cleanup_grace{1'000};              ///< 0 .. 1 h
-  Dedup dedup;
+  std::string id{};  ///< [A-Za-z][A-Za-z0-9._-]{0,63}
+  /// 1 .. 2^31 - 1; part of the counter's identity: a new revision starts new counters.
+  std::int64_t revision = 1;
+  Algorithm algorithm{};
+  /// 1 .. max(limit or capacity, 1), which is the default.
+  std::optional<std::int64_t> maximum_cost{};
+  Milliseconds maximum_clock_regression{500};  ///< 0 .. 1 h
+  Milliseconds cleanup_grace{1'000};           ///< 0 .. 1 h
+  Dedup dedup{};
   Scope scope = Scope::kOperation;
 };
 
 /// One reason why settings are no policy. `field` names the setting ("window", "dedup.ttl"),
 /// `message` says what is wrong and the allowed range.
 struct PolicyError {
-  std::string field;
-  std::string message;
+  std::string field{};
+  std::string message{};
 };
 
 /// A checked policy. A cheap handle on immutable data: copies share it.
@@ -90,7 +92,8 @@ struct PolicyError {
 class Policy {
  public:
   /// Returns the policy, or everything that is wrong with the settings at once.
-  [[nodiscard]] static std::expected<Policy, std::vector<PolicyError>> Create(PolicySettings settings);
+  [[nodiscard]] static std::expected<Policy, std::vector<PolicyError>> Create(
+      PolicySettings settings);
 
   [[nodiscard]] const std::string& id() const { return data_->settings.id; }
   [[nodiscard]] std::int64_t revision() const { return data_->settings.revision; }
@@ -122,8 +125,8 @@ class Policy {
   std::shared_ptr<const Data> data_;
 };
 
-/// The policies that one operation applies together, in order. Never empty, at most `kMaximumPolicies`,
-/// no policy twice.
+/// The policies that one operation applies together, in order. Never empty, at most
+/// `kMaximumPolicies`, no policy twice.
 ///
 /// Thread safety: may be read from any thread.
 class Plan {

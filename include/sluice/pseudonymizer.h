@@ -37,7 +37,8 @@ class PseudonymKey {
 /// Turns raw identities into Subjects with one key.
 ///
 /// digest = the first 128 bits of HMAC-SHA-256 over a length-framed encoding of
-/// (purpose, kind, canonical identity, operation id or empty). RFC 2104 for HMAC and its truncation.
+/// (purpose, kind, canonical identity, operation id or empty). RFC 2104 for HMAC and its
+/// truncation.
 ///
 /// Thread safety: may be shared between threads.
 class Pseudonymizer {
@@ -48,9 +49,10 @@ class Pseudonymizer {
   Pseudonymizer(const Pseudonymizer&) = delete;
   Pseudonymizer& operator=(const Pseudonymizer&) = delete;
 
-  /// The subject that `identity`'s value of `kind` names. `operation` empty: `operation` digest equals
-  /// `client`. The identity is taken and ends here. Precondition: `identity.Has(kind)`.
-  [[nodiscard]] Subject SubjectOf(RawIdentity identity, IdentityKind kind, std::string_view operation) const;
+  /// The subject that `identity`'s value of `kind` names. `operation` empty: `operation` digest
+  /// equals `client`. The identity is taken and ends here. Precondition: `identity.Has(kind)`.
+  [[nodiscard]] Subject SubjectOf(RawIdentity identity, IdentityKind kind,
+                                  std::string_view operation) const;
 
  private:
   struct State;

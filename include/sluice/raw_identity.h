@@ -1,4 +1,5 @@
-// The only type that holds who a client really is. It can be moved and consumed, not copied or printed.
+// The only type that holds who a client really is. It can be moved and consumed, not copied or
+// printed.
 #pragma once
 
 #include <array>
@@ -23,9 +24,11 @@ inline constexpr std::size_t kIdentityKinds = 5;
 [[nodiscard]] std::string_view Name(IdentityKind kind);
 
 /// The raw values that may name one client, at most one of each kind. Move-only and without a
-/// formatter or stream operator: code that prints it does not compile. Only a Pseudonymizer reads it.
+/// formatter or stream operator: code that prints it does not compile. Only a Pseudonymizer reads
+/// it.
 ///
-/// Values are canonical bytes: a client address is its family, its bytes and the prefix it was cut to.
+/// Values are canonical bytes: a client address is its family, its bytes and the prefix it was cut
+/// to.
 class RawIdentity {
  public:
   RawIdentity() = default;
@@ -52,7 +55,8 @@ class RawIdentity {
 /// client's address, so it cannot be printed either.
 class Peer {
  public:
-  /// Whether the peer is one of `trusted_proxies` (or a unix socket's): only then its headers count.
+  /// Whether the peer is one of `trusted_proxies` (or a unix socket's): only then its headers
+  /// count.
   [[nodiscard]] bool trusted() const { return trusted_; }
 
  private:

@@ -22,9 +22,9 @@ struct Digest {
 /// Made by a Pseudonymizer.
 struct Subject {
   std::uint32_t key_version = 0;
-  Digest client;
+  Digest client{};
   /// Equal to `client` where the evaluation has no operation.
-  Digest operation;
+  Digest operation{};
   friend bool operator==(const Subject&, const Subject&) = default;
 };
 
