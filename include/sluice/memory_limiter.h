@@ -19,7 +19,7 @@ struct MemoryOptions {
 
 /// What the engine holds and what it gave up, counted since it was made.
 struct MemoryStatistics {
-  std::int64_t resident = 0;  ///< states held now
+  std::int64_t resident = 0;  ///< states held now, with those about to be stored
   std::int64_t expired = 0;   ///< states that ran out and were removed
   std::int64_t evicted = 0;   ///< live states given up to make room
   std::int64_t rejected = 0;  ///< evaluations answered admission-rejected because nothing could go
@@ -33,7 +33,8 @@ struct MemoryStatistics {
 class MemoryLimiter : public Limiter {
  public:
   /// Removes what has expired by `now`, a bounded part of the table a call, so that state goes away
-  /// without traffic to its key. Call it every 100 ms or so; ten calls see every state.
+  /// without traffic to its key. Call it every 100 ms or so; ten calls see all states
+  /// that were there before.
   virtual void Sweep(SteadyTime now) = 0;
 
   [[nodiscard]] virtual MemoryStatistics Statistics() const = 0;

@@ -90,7 +90,6 @@ Evaluated Decide(const Plan& plan, std::span<const State* const> stored, std::in
           if (evaluated.allowed) {
             Charge(algorithm, next[i], cost);
             next[i].written = now;
-            next[i].expires = ExpiryOf(algorithm, next[i]) + policy.cleanup_grace().count();
           } else if (!answer.allowed) {
             const std::int64_t wait = WaitFor(algorithm, next[i], cost, now);
             answer.retry_after = wait == kNever ? std::nullopt : std::optional(Milliseconds{wait});
@@ -100,6 +99,7 @@ Evaluated Decide(const Plan& plan, std::span<const State* const> stored, std::in
           answer.reset_after = Milliseconds{level.reset};
         },
         policy.algorithm());
+    if (evaluated.allowed) next[i].expires = ExpiryOf(policy, next[i]);
   }
   evaluated.leading = LeadingLimit(evaluated.allowed, evaluated.limits);
   return evaluated;
@@ -112,6 +112,11 @@ std::size_t LeadingLimit(bool allowed, std::span<const LimitAnswer> limits) {
     if (leads(limits[i], limits[leading])) leading = i;
   }
   return leading;
+}
+
+std::int64_t ExpiryOf(const Policy& policy, const State& state) {
+  const auto expiry = [&](const auto& algorithm) { return ExpiryOf(algorithm, state); };
+  return std::visit(expiry, policy.algorithm()) + policy.cleanup_grace().count();
 }
 
 std::int64_t DenyingFor(const Policy& policy, const State& state, std::int64_t now) {

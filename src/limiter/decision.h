@@ -33,6 +33,9 @@ namespace sluice::limiter {
 /// Which limit gives the top-level numbers of a decision.
 [[nodiscard]] std::size_t LeadingLimit(bool allowed, std::span<const LimitAnswer> limits);
 
+/// From when on a state of `policy` counts as absent, milliseconds since the epoch.
+[[nodiscard]] std::int64_t ExpiryOf(const Policy& policy, const State& state);
+
 /// How long a state of `policy` refuses a cost of 1, milliseconds from `now`; 0 if it admits it.
 [[nodiscard]] std::int64_t DenyingFor(const Policy& policy, const State& state, std::int64_t now);
 

@@ -33,9 +33,13 @@ using memory::Key;
 using memory::Shard;
 using memory::Tick;
 
-// Few enough entries a shard that sweeping one holds its lock for some tens of microseconds.
-constexpr std::int64_t kEntriesPerShard = 4096;
+// Enough entries a shard that its table is worth large pages; many more shards than workers are not
+// needed, since a lock is held for some hundred nanoseconds.
+constexpr std::int64_t kEntriesPerShard = 64 * 1024;
 constexpr std::int64_t kMaximumShards = 4096;
+
+// How many entries a sweep looks at before it lets evaluations in again: some ten microseconds.
+constexpr std::size_t kSweepSlice = 2048;
 
 // A full table changes under an evaluation's feet only when other threads evict what it had found;
 // after this many tries it is answered admission-rejected.
@@ -50,6 +54,7 @@ std::size_t ShardCount(std::int64_t max_subjects) {
 struct Found {
   std::array<Key, Plan::kMaximumPolicies> keys;
   std::array<Entry*, Plan::kMaximumPolicies> entries{};
+  std::array<State, Plan::kMaximumPolicies> loaded;
   std::array<const State*, Plan::kMaximumPolicies> states{};
   std::int64_t missing = 0;
 };
@@ -71,27 +76,31 @@ class ShardedLimiter final : public MemoryLimiter {
   }
 
   void Sweep(SteadyTime now) override {
-    const std::size_t part = (shards_.size() + kSweepParts - 1) / kSweepParts;
-    const std::size_t first = sweep_cursor_.fetch_add(part, std::memory_order_relaxed);
-    for (std::size_t i = 0; i < part; ++i) {
-      Shard& shard = shards_[(first + i) % shards_.size()];
-      const std::lock_guard lock(shard.mutex);
-      Count(shard.Sweep(memory::TickOf(now)));
+    const Tick tick = memory::TickOf(now);
+    for (Shard& shard : shards_) {
+      std::size_t left = 0;
+      do {
+        const std::lock_guard lock(shard.mutex);
+        if (left == 0) left = shard.SweepShare(kSweepCalls);
+        const std::size_t slice = std::min(left, kSweepSlice);
+        Count(shard.Sweep(tick, slice));
+        left -= slice;
+      } while (left > 0);
     }
   }
 
   [[nodiscard]] MemoryStatistics Statistics() const override {
-    MemoryStatistics statistics{.expired = expired_, .evicted = evicted_, .rejected = rejected_};
+    MemoryStatistics statistics{
+        .resident = places_, .expired = expired_, .evicted = evicted_, .rejected = rejected_};
     for (Shard& shard : shards_) {
       const std::lock_guard lock(shard.mutex);
-      statistics.resident += static_cast<std::int64_t>(shard.size());
       statistics.records += shard.records();
     }
     return statistics;
   }
 
  private:
-  static constexpr std::size_t kSweepParts = 10;
+  static constexpr std::size_t kSweepCalls = 10;
 
   Outcome Answer(const Evaluation& evaluation) {
     const Plan& plan = *evaluation.plan;
@@ -129,8 +138,12 @@ class ShardedLimiter final : public MemoryLimiter {
     for (std::size_t i = 0; i < count; ++i) {
       found.keys[i] = memory::KeyOf(plan.policies()[i], evaluation.subject);
       found.entries[i] = shard.Find(found.keys[i], tick, removed);
-      found.states[i] = found.entries[i] != nullptr ? &found.entries[i]->state : nullptr;
-      found.missing += found.entries[i] == nullptr;
+      if (found.entries[i] == nullptr) {
+        ++found.missing;
+      } else {
+        found.loaded[i] = found.entries[i]->Load(plan.policies()[i]);
+        found.states[i] = &found.loaded[i];
+      }
     }
     if (removed.expired > 0) Count(removed);
 
@@ -144,8 +157,10 @@ class ShardedLimiter final : public MemoryLimiter {
     }
 
     const bool repeatable = plan.dedup().enabled && evaluation.id.is_from_caller();
-    if (repeatable && found.entries[0] != nullptr && found.entries[0]->ring) {
-      const auto* record = found.entries[0]->ring->Find(plan, evaluation.id.ToString(), *now);
+    if (repeatable && found.entries[0] != nullptr) {
+      const auto* ring = shard.RingOf(found.keys[0], *found.entries[0]);
+      const auto* record =
+          ring != nullptr ? ring->Find(plan, evaluation.id.ToString(), *now) : nullptr;
       if (record != nullptr) {
         return std::visit([](auto answer) -> Outcome { return answer; },
                           limiter::Replay(plan, *record, evaluation.cost));
@@ -181,17 +196,19 @@ class ShardedLimiter final : public MemoryLimiter {
       for (std::size_t i = 0; i < policies.size(); ++i) {
         if ((found.entries[i] != nullptr) != existing) continue;
         Entry* entry = existing ? found.entries[i] : &shard.Insert(found.keys[i]);
-        entry->state = next[i];
-        std::int64_t keep = entry->state.expires;
+        entry->Store(next[i]);
+        std::int64_t keep = next[i].expires;
         if (i == 0 && repeatable) {
-          if (!entry->ring) entry->ring = std::make_unique<limiter::ReplayRing>();
-          entry->ring->Add(*evaluation.plan, {.plan_hash = evaluation.plan->hash(),
-                                              .id = evaluation.id.ToString(),
-                                              .recorded_at = now,
-                                              .cost = evaluation.cost,
-                                              .answer = evaluated});
+          shard.MakeRing(found.keys[i], *entry)
+              .Add(*evaluation.plan, {.plan_hash = evaluation.plan->hash(),
+                                      .id = evaluation.id.ToString(),
+                                      .recorded_at = now,
+                                      .cost = evaluation.cost,
+                                      .answer = evaluated});
         }
-        if (entry->ring) keep = std::max(keep, entry->ring->expires());
+        if (const auto* ring = shard.RingOf(found.keys[i], *entry)) {
+          keep = std::max(keep, ring->expires());
+        }
         keep += policies[i].maximum_clock_regression().count() - caller_now;
         entry->keep_until = memory::TickAfter(steady, std::max(keep, options_.minimum_ttl.count()));
         entry->used_share = UsedShare(evaluated.limits[i]);
@@ -271,7 +288,6 @@ class ShardedLimiter final : public MemoryLimiter {
   mutable std::vector<Shard> shards_;
   std::atomic<std::int64_t> places_{0};
   std::atomic<Tick> full_until_{0};
-  std::atomic<std::size_t> sweep_cursor_{0};
   std::atomic<std::int64_t> expired_{0};
   std::atomic<std::int64_t> evicted_{0};
   std::atomic<std::int64_t> rejected_{0};

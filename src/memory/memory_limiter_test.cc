@@ -1,4 +1,4 @@
-// What the embedded engine adds to the steps: storing, subjects, plans, repeats, refusals.
+// What only the embedded engine does; what all engines do alike is in tests/contract.
 #include "sluice/memory_limiter.h"
 
 #include <chrono>
@@ -31,46 +31,6 @@ class Engine : public ::testing::Test {
   std::unique_ptr<MemoryLimiter> limiter_ = MakeMemoryLimiter({});
 };
 
-TEST_F(Engine, RefusesTheSixthOfAMinute) {
-  const Plan plan = PlanOf({{.id = "login", .algorithm = FixedWindow{5, 1min}}});
-  for (int i = 0; i < 5; ++i) EXPECT_TRUE(Decided(plan, {SubjectNumber(1)}).allowed);
-  const Evaluated sixth = Decided(plan, {SubjectNumber(1)});
-  EXPECT_FALSE(sixth.allowed);
-  EXPECT_EQ(sixth.LeadingLimit().retry_after, 1min);
-  clock_.Advance(1min);
-  EXPECT_TRUE(Decided(plan, {SubjectNumber(1)}).allowed);
-}
-
-TEST_F(Engine, CountsClientsAndOperationsByTheScopeOfThePolicy) {
-  const Plan by_operation = PlanOf({{.id = "a", .algorithm = FixedWindow{1, 1min}}});
-  const Plan by_client =
-      PlanOf({{.id = "b", .algorithm = FixedWindow{1, 1min}, .scope = Scope::kClient}});
-  EXPECT_TRUE(Decided(by_operation, {SubjectNumber(1, 1)}).allowed);
-  EXPECT_TRUE(Decided(by_operation, {SubjectNumber(1, 2)}).allowed);
-  EXPECT_FALSE(Decided(by_operation, {SubjectNumber(1, 1)}).allowed);
-  EXPECT_TRUE(Decided(by_client, {SubjectNumber(1, 1)}).allowed);
-  EXPECT_FALSE(Decided(by_client, {SubjectNumber(1, 2)}).allowed);
-  EXPECT_TRUE(Decided(by_client, {SubjectNumber(2, 1)}).allowed);
-}
-
-TEST_F(Engine, APlanIsAllOrNothing) {
-  const Plan plan = PlanOf({{.id = "burst", .algorithm = FixedWindow{1, 1s}},
-                            {.id = "daily", .algorithm = FixedWindow{10, 24h}}});
-  EXPECT_TRUE(Decided(plan, {SubjectNumber(1)}).allowed);
-  for (int i = 0; i < 20; ++i) EXPECT_FALSE(Decided(plan, {SubjectNumber(1)}).allowed);
-  clock_.Advance(1s);
-  EXPECT_EQ(Decided(plan, {SubjectNumber(1)}).limits[1].remaining, 8);
-}
-
-TEST_F(Engine, PlansShareTheCountersOfAPolicyTheyBothName) {
-  const PolicySettings daily{.id = "daily", .algorithm = FixedWindow{10, 24h}};
-  const PolicySettings login{.id = "login", .algorithm = FixedWindow{5, 1min}};
-  const Plan alone = PlanOf({daily});
-  const Plan both = PlanOf({login, daily});
-  EXPECT_EQ(Decided(alone, {SubjectNumber(1)}).limits[0].remaining, 9);
-  EXPECT_EQ(Decided(both, {SubjectNumber(1)}).limits[1].remaining, 8);
-}
-
 TEST_F(Engine, APeekAndADenialWriteNothing) {
   const Plan plan = PlanOf({{.id = "p", .algorithm = FixedWindow{2, 1min}}});
   EXPECT_EQ(Decided(plan, {.subject = SubjectNumber(1), .mode = Mode::kPeek}).limits[0].remaining,
@@ -81,23 +41,6 @@ TEST_F(Engine, APeekAndADenialWriteNothing) {
           .allowed);
   EXPECT_EQ(limiter_->Statistics().resident, 0);
   EXPECT_EQ(Decided(plan, {SubjectNumber(1)}).limits[0].remaining, 1);
-}
-
-TEST_F(Engine, ARepeatIsChargedOnceAndAConflictRefused) {
-  const Plan plan = PlanOf({{.id = "p", .algorithm = FixedWindow{5, 1min}}});
-  const Evaluated first = Decided(plan, {.subject = SubjectNumber(1), .cost = 2, .id = "a"});
-  clock_.Advance(1ms);
-  Evaluated again = Decided(plan, {.subject = SubjectNumber(1), .cost = 2, .id = "a"});
-  EXPECT_TRUE(again.replayed);
-  again.replayed = false;
-  EXPECT_EQ(again, first);
-  EXPECT_EQ(
-      std::get<Incompatible>(Evaluate(plan, {.subject = SubjectNumber(1), .cost = 3, .id = "a"}))
-          .reason,
-      Incompatible::Reason::kEvaluationIdConflict);
-  // The id is this subject's alone.
-  EXPECT_FALSE(Decided(plan, {.subject = SubjectNumber(2), .cost = 3, .id = "a"}).replayed);
-  EXPECT_EQ(Decided(plan, {SubjectNumber(1)}).limits[0].remaining, 2);
 }
 
 TEST_F(Engine, ARecordOutlivesTheStateItWasChargedTo) {

@@ -34,22 +34,6 @@ void InParallel(int threads, Work work) {
   }
 }
 
-TEST(Threads, TwoHundredParallelCallsAtALimitOfFiftyAllowFifty) {
-  const ManualClock clock;
-  const auto limiter = MakeMemoryLimiter({});
-  const Plan plans[] = {PlanOf({{.id = "a", .algorithm = FixedWindow{50, 1min}}}),
-                        PlanOf({{.id = "b", .algorithm = SlidingCounter{50, 1min}}}),
-                        PlanOf({{.id = "c", .algorithm = TokenBucket{50, 1, 1min}}})};
-  for (const Plan& plan : plans) {
-    std::atomic<int> allowed = 0;
-    InParallel(8, [&](int) {
-      for (int i = 0; i < 25; ++i)
-        allowed += IsAllowed(EvaluateNow(*limiter, plan, {SubjectNumber(1)}, clock));
-    });
-    EXPECT_EQ(allowed, 50);
-  }
-}
-
 TEST(Threads, ARepeatedIdIsChargedOnceHoweverManyAskAtOnce) {
   const ManualClock clock;
   const auto limiter = MakeMemoryLimiter({});
