@@ -1,0 +1,188 @@
+// `sluice serve`: the daemon. The main thread owns signals, timers and the way down; requests are
+// the workers'.
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "sluice/version.h"
+
+#include "src/app/commands.h"
+#include "src/app/composition.h"
+#include "src/http/router.h"
+#include "src/http/server.h"
+#include "src/telemetry/log.h"
+#include "src/telemetry/metrics.h"
+#include "src/telemetry/names.h"
+
+namespace sluice::app {
+namespace {
+
+using namespace std::chrono_literals;
+using telemetry::Level;
+namespace names = telemetry::names;
+
+constexpr Milliseconds kSweepInterval = 100ms;
+constexpr Milliseconds kDrain = 4s;  // with what ends the process, within 5 s of SIGTERM
+
+telemetry::LogOptions LogOptionsOf(const config::LogSettings& settings) {
+  return {.level = static_cast<Level>(settings.level),
+          .json = settings.format == config::LogFormat::kJson};
+}
+
+std::string AddressOf(const config::ListenAddress& configured, const http::Server& server) {
+  config::ListenAddress address = configured;
+  if (auto* tcp = std::get_if<config::TcpAddress>(&address)) tcp->port = server.port();
+  return config::ToString(address);
+}
+
+class Daemon {
+ public:
+  explicit Daemon(config::Settings settings)
+      : settings_(std::move(settings)),
+        log_(LogOptionsOf(settings_.log)),
+        metrics_(settings_.edge.policies) {}
+
+  // Everything that can fail. Returns what failed, one line each.
+  std::vector<std::string> Start() {
+    auto composition = Compose(settings_, SystemClock(),
+                               [this](const Observation& observation) { Observe(observation); });
+    if (!composition) return composition.error();
+    composition_ = *std::move(composition);
+
+    auto admin = http::Server::Start(
+        {.listen = config::ToString(settings_.admin.listen), .workers = 1},
+        http::AdminService({.reasons_not_ready = [this] { return ReasonsNotReady(); },
+                            .metrics = [this] { return metrics_.Text(); }},
+                           {}));
+    if (!admin) return {admin.error()};
+    admin_ = *std::move(admin);
+
+    auto data = http::Server::Start(
+        {.listen = config::ToString(settings_.http.listen), .workers = settings_.http.workers},
+        http::DataService(*composition_.edge, [this](http::Rejection rejection) {
+          metrics_.CountRejection(Name(rejection));
+        }));
+    if (!data) return {data.error()};
+    data_ = *std::move(data);
+
+    metrics_.SetSources({.memory = [this] { return composition_.limiter->Statistics(); },
+                         .connections = [this] { return data_->connections(); }});
+    ready_ = true;
+    Announce();
+    return {};
+  }
+
+  // Until a signal and the drain that follows it have come to their end.
+  void Run() {
+    WaitForSignal();
+    SweepLater();
+    loop_.run();
+    if (drained_.joinable()) drained_.join();
+    log_.Write(Level::kInfo, "stopped");
+  }
+
+ private:
+  void Announce() {
+    if (composition_.has_random_key) {
+      log_.Write(Level::kWarn,
+                 "no pseudonym key is configured: a random one serves this run, and pseudonyms of "
+                 "another run will differ");
+    }
+    log_.Write(Level::kInfo, "admin listener ready",
+               {{names::kAddress, AddressOf(settings_.admin.listen, *admin_)}});
+    log_.Write(Level::kInfo, "serving",
+               {{names::kAddress, AddressOf(settings_.http.listen, *data_)},
+                {names::kProvider, "memory"},
+                {names::kVersion, kVersion}});
+  }
+
+  void Observe(const Observation& observation) {
+    metrics_.Observe(observation);
+    if (observation.category.empty()) return;
+    const auto suppressed = throttle_.Admit(observation.category, SystemClock().Now().steady);
+    if (!suppressed) return;
+    log_.Write(Level::kWarn, "an evaluation was not decided",
+               {{names::kOutcome, std::string(Name(observation.outcome))},
+                {names::kCategory, std::string(observation.category)},
+                {names::kPolicy, std::string(observation.policy)},
+                {names::kSuppressed, std::to_string(*suppressed)}});
+  }
+
+  std::vector<std::string> ReasonsNotReady() const {
+    if (ready_) return {};
+    return {data_ == nullptr ? "starting" : "draining"};
+  }
+
+  void WaitForSignal() {
+    signals_.async_wait([this](const boost::system::error_code& error, int signal) {
+      if (error) return;
+      OnSignal(signal);
+    });
+  }
+
+  void OnSignal(int signal) {
+    const std::string name = signal == SIGTERM ? "SIGTERM" : "SIGINT";
+    if (drained_.joinable()) {
+      log_.Write(Level::kWarn, "second signal: ending at once", {{names::kSignal, name}});
+      data_->Stop(0ms);
+      return;
+    }
+    log_.Write(Level::kInfo, "draining", {{names::kSignal, name}});
+    ready_ = false;
+    data_->Stop(kDrain);
+    // The admin listener says "draining" until the last answer is out.
+    drained_ = std::thread([this] {
+      data_->Join();
+      boost::asio::post(loop_, [this] { loop_.stop(); });
+    });
+    WaitForSignal();
+  }
+
+  void SweepLater() {
+    sweep_.expires_after(kSweepInterval);
+    sweep_.async_wait([this](const boost::system::error_code& error) {
+      if (error) return;
+      composition_.limiter->Sweep(SystemClock().Now().steady);
+      SweepLater();
+    });
+  }
+
+  // From the last to the first: the servers end before what their requests need.
+  const config::Settings settings_;
+  telemetry::Log log_;
+  telemetry::Throttle throttle_;
+  telemetry::Metrics metrics_;
+  Composition composition_;
+  std::atomic<bool> ready_ = false;
+  boost::asio::io_context loop_{1};
+  boost::asio::signal_set signals_{loop_, SIGTERM, SIGINT};
+  boost::asio::steady_timer sweep_{loop_};
+  std::unique_ptr<http::Server> data_;
+  std::unique_ptr<http::Server> admin_;
+  std::thread drained_;
+};
+
+}  // namespace
+
+int Serve(const std::string& config_file) {
+  auto settings = LoadSettings(config_file);
+  if (!settings) return settings.error();
+  // A log that nobody reads any more must not end the daemon.
+  std::signal(SIGPIPE, SIG_IGN);
+  Daemon daemon(*std::move(settings));
+  if (const auto errors = daemon.Start(); !errors.empty()) return Complain(errors);
+  daemon.Run();
+  return kSuccess;
+}
+
+}  // namespace sluice::app
