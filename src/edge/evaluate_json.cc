@@ -68,6 +68,10 @@ class ShapeCheck {
 };
 
 std::expected<json, std::string> ParseStrictly(std::string_view text) {
+  // The library takes a NUL for the end of the text and would not look at what follows.
+  if (const auto nul = text.find('\0'); nul != std::string_view::npos) {
+    return std::unexpected(fmt::format("malformed JSON at byte {}", nul + 1));
+  }
   ShapeCheck shape;
   try {
     json document = json::parse(

@@ -97,6 +97,7 @@ TEST_F(EvaluateJsonTest, MalformedJsonNamesThePosition) {
       {"{\"a\":\"\n\"}", "malformed JSON at byte 7"},        // raw control byte
       {R"({"a":"\ud800"})", "malformed JSON at byte 13"},    // half a surrogate pair
       {R"({"a":NaN})", "malformed JSON at byte 6"},
+      {std::string_view("{}\0{}", 5), "malformed JSON at byte 3"},  // was taken for the end
       {R"({"a":1e999})", "malformed JSON: a number is too large"},
   };
   for (const auto& [json, error] : rows) EXPECT_EQ(ErrorOf(json), error) << json;
