@@ -38,8 +38,8 @@ constexpr std::array kOutcomes = {AnswerOutcome::kAllowed,      AnswerOutcome::k
 
 // From a decision in this process to one that waits for a store at its deadline.
 constexpr std::array<std::chrono::nanoseconds, 21> kBounds = {
-    1us, 2us, 5us,  10us, 20us, 50us,  100us, 200us, 500us, 1ms, 2ms,
-    5ms, 10ms, 20ms, 50ms, 100ms, 200ms, 500ms, 1s,    2s,   5s};
+    1us, 2us,  5us,  10us, 20us,  50us,  100us, 200us, 500us, 1ms, 2ms,
+    5ms, 10ms, 20ms, 50ms, 100ms, 200ms, 500ms, 1s,    2s,    5s};
 
 // The categories of outcomes without a decision; one more cell is for what this list lacks.
 const std::array<std::string_view, 14>& Categories() {
@@ -152,8 +152,8 @@ class Metrics::Registry {
       const auto place = std::ranges::find(Categories(), observation.category);
       Add(failures_.at(static_cast<std::size_t>(place - Categories().begin())));
     }
-    const auto bound = std::ranges::find_if(
-        kBounds, [&](auto upper) { return observation.elapsed <= upper; });
+    const auto bound =
+        std::ranges::find_if(kBounds, [&](auto upper) { return observation.elapsed <= upper; });
     Add(durations_[stripe].buckets.at(static_cast<std::size_t>(bound - kBounds.begin())));
     Add(durations_[stripe].nanoseconds,
         static_cast<std::uint64_t>(std::max(observation.elapsed, 0ns).count()));
@@ -186,10 +186,11 @@ class Metrics::Registry {
     std::vector<ClientMetric> replays;
     for (const auto& [policy, series] : series_) {
       for (std::size_t i = 0; i < kOutcomes.size(); ++i) {
-        const std::uint64_t sum = Sum(series, [i](const auto& s) -> auto& { return s.outcomes[i]; });
-        evaluations.push_back(Counter({LabelOf(names::kOutcome, Name(kOutcomes[i])),
-                                       LabelOf(names::kPolicy, policy)},
-                                      static_cast<double>(sum)));
+        const std::uint64_t sum =
+            Sum(series, [i](const auto& s) -> auto& { return s.outcomes[i]; });
+        evaluations.push_back(
+            Counter({LabelOf(names::kOutcome, Name(kOutcomes[i])), LabelOf(names::kPolicy, policy)},
+                    static_cast<double>(sum)));
       }
       const std::uint64_t sum = Sum(series, [](const auto& s) -> auto& { return s.replays; });
       replays.push_back(Counter({LabelOf(names::kPolicy, policy)}, static_cast<double>(sum)));
@@ -207,8 +208,8 @@ class Metrics::Registry {
     std::vector<ClientMetric> metrics;
     for (std::size_t i = 0; i < failures_.size(); ++i) {
       const std::string_view category = i < Categories().size() ? Categories()[i] : kOtherCategory;
-      metrics.push_back(Counter({LabelOf(names::kCategory, category)},
-                                static_cast<double>(failures_[i].load())));
+      metrics.push_back(
+          Counter({LabelOf(names::kCategory, category)}, static_cast<double>(failures_[i].load())));
     }
     report.AddFamily(names::kFailures, "Evaluations without a decision, by category or reason.",
                      MetricType::Counter, std::move(metrics));
@@ -237,8 +238,7 @@ class Metrics::Registry {
     {
       const std::lock_guard lock(rejections_mutex_);
       for (const auto& [reason, count] : rejections_) {
-        metrics.push_back(
-            Counter({LabelOf(names::kReason, reason)}, static_cast<double>(count)));
+        metrics.push_back(Counter({LabelOf(names::kReason, reason)}, static_cast<double>(count)));
       }
     }
     report.AddFamily(names::kRejections,
