@@ -28,10 +28,17 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(sluice_options INTERFACE -Wno-error=maybe-uninitialized -Wno-error=restrict
                                                   -Wno-error=stringop-overflow -Wno-error=array-bounds
                                                   -Wno-error=stringop-overread)
+else()
+  # Clang counts these to -Wconversion, GCC does not: one set of warnings for both.
+  target_compile_options(sluice_options INTERFACE -Wno-sign-conversion)
 endif()
 target_compile_definitions(sluice_options INTERFACE BOOST_ASIO_NO_DEPRECATED)
 target_link_libraries(sluice_options INTERFACE Threads::Threads)
 if(SLUICE_SANITIZE)
   add_compile_options(-fsanitize=${SLUICE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${SLUICE_SANITIZE})
+endif()
+if(SLUICE_FUZZ)
+  # The modules report their branches to the fuzz targets, which alone get libFuzzer's main.
+  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()

@@ -59,8 +59,8 @@ class Limiter {
  public:
   virtual ~Limiter() = default;
 
-  /// Decides `evaluation` and calls `completion` exactly once, on the calling thread (before or
-  /// after this returns). Never throws; every failure is an Outcome.
+  /// Decides `evaluation` and calls `completion` exactly once, before or after this returns: on the
+  /// calling thread, or on one of the engine's if its header says so. Never throws.
   virtual void Evaluate(const Evaluation& evaluation, Completion completion) = 0;
 };
 
