@@ -72,7 +72,7 @@ std::expected<std::string, std::string> Answer(const Lines& line, Edge& edge, Li
   if (!parsed->request.budget) parsed->request.budget = options.budget;
   std::optional<std::string> json;
   edge.Evaluate(std::move(parsed->request),
-                [&](EvaluateReport report) { json = edge::ToJson(report); });
+                [&](const EvaluateReport& report) { json = edge::ToJson(report); });
   return std::move(json).value();
 }
 

@@ -109,7 +109,7 @@ void Edge::Bridge::Judge(JudgedRequest request, AnswerHandler handler) const {
       .now = call.now,
       .deadline = call.now.steady + core.budget};
   core.limiter.Evaluate(evaluation, [core = core_, call, &operation,
-                                     handler = std::move(handler)](Outcome outcome) mutable {
+                                     handler = std::move(handler)](const Outcome& outcome) mutable {
     Answer answer = edge::AnswerFor(outcome, operation.policy_items, core->failure_retry_after);
     ObserveOutcome(*core, call, operation.plan.get(), outcome);
     handler(std::move(answer));

@@ -21,7 +21,7 @@ void HandleEvaluate(Edge& edge, const Request& request, std::string_view query, 
   if (!parsed) return reply.Reject(Rejection::kInvalidParameters, Problem(400, parsed.error()));
   parsed->request.mode = mode;
   edge.Evaluate(std::move(parsed->request),
-                [reply = std::move(reply)](EvaluateReport report) mutable {
+                [reply = std::move(reply)](const EvaluateReport& report) mutable {
                   reply(edge::AnswerFor(report));
                 });
 }

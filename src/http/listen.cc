@@ -5,7 +5,9 @@
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -14,6 +16,7 @@ namespace sluice::http {
 namespace {
 
 namespace asio = boost::asio;
+using ReusePort = asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
 using asio::ip::tcp;
 using ErrorCode = boost::system::error_code;
 
@@ -58,6 +61,15 @@ std::uint16_t PortOf(const Acceptor& acceptor) {
   tcp::endpoint endpoint;
   std::memcpy(endpoint.data(), bound.data(), std::min(endpoint.capacity(), bound.size()));
   return endpoint.port();
+}
+
+/// Listens with what was bound, unless something failed before.
+std::expected<Listener, std::string> Finish(Listener listener, ErrorCode ec) {
+  if (!ec) listener.acceptor.listen(Acceptor::max_listen_connections, ec);
+  if (!ec) listener.acceptor.native_non_blocking(true, ec);
+  if (ec) return std::unexpected(ec.message());
+  listener.port = PortOf(listener.acceptor);
+  return listener;
 }
 
 }  // namespace
@@ -126,11 +138,27 @@ std::expected<Listener, std::string> Listen(asio::io_context& context,
   if (!ec) listener.acceptor.bind(*endpoint, ec);
   if (ec) return std::unexpected(ec.message());
   if (is_unix) listener.file = SocketFile(address.path);
-  if (!ec) listener.acceptor.listen(Acceptor::max_listen_connections, ec);
-  if (!ec) listener.acceptor.native_non_blocking(true, ec);
+  // Only once it is bound: from here on our own listeners may join, and before, nobody's were.
+  if (!is_unix) listener.acceptor.set_option(ReusePort(true), ec);
+  return Finish(std::move(listener), ec);
+}
+
+std::expected<Listener, std::string> ListenToo(asio::io_context& context, Listener& first) {
+  ErrorCode ec;
+  const auto endpoint = first.acceptor.local_endpoint(ec);
   if (ec) return std::unexpected(ec.message());
-  listener.port = PortOf(listener.acceptor);
-  return listener;
+  Listener listener{.acceptor = Acceptor(context), .file = {}, .port = 0};
+  if (first.port == 0) {
+    const int same = ::fcntl(first.acceptor.native_handle(), F_DUPFD_CLOEXEC, 0);
+    if (same < 0) return std::unexpected(std::generic_category().message(errno));
+    listener.acceptor.assign(endpoint.protocol(), same, ec);
+  } else {
+    listener.acceptor.open(endpoint.protocol(), ec);
+    if (!ec) listener.acceptor.set_option(Acceptor::reuse_address(true), ec);
+    if (!ec) listener.acceptor.set_option(ReusePort(true), ec);
+    if (!ec) listener.acceptor.bind(endpoint, ec);
+  }
+  return Finish(std::move(listener), ec);
 }
 
 }  // namespace sluice::http

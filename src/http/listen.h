@@ -46,9 +46,14 @@ struct Listener {
   std::uint16_t port = 0;  ///< the bound one; 0 for a unix socket
 };
 
-/// Binds and listens. A unix socket's file that nobody listens on any more is replaced. Fails with
-/// the reason, without the address.
+/// Binds and listens. Refuses an address that anybody else listens on; a unix socket's file that
+/// nobody listens on any more is replaced. Fails with the reason, without the address.
 [[nodiscard]] std::expected<Listener, std::string> Listen(boost::asio::io_context& context,
                                                           const ListenAddress& address);
+
+/// One more listener where `first` listens, for another event loop. The kernel deals connections
+/// out to TCP listeners (SO_REUSEPORT); those of a unix socket share one queue.
+[[nodiscard]] std::expected<Listener, std::string> ListenToo(boost::asio::io_context& context,
+                                                             Listener& first);
 
 }  // namespace sluice::http

@@ -33,32 +33,31 @@ std::string DateNow() {
   return HttpDate(std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
 }
 
-/// One thread with its event loop and its connections.
+/// One thread with its event loop, its place in the queue of new connections and those it took.
 class Worker {
  public:
   Worker(const ConversationLimits& limits, const ServerOptions& options, const Service& service,
          ConnectionCounts& counts)
-      : tick_(options.tick), pool_(context_, limits, options.write_timeout, service, counts) {}
+      : tick_(options.tick),
+        maximum_connections_(options.maximum_connections),
+        service_(service),
+        counts_(counts),
+        pool_(context_, limits, options.write_timeout, service, counts) {}
 
   asio::io_context& context() { return context_; }
 
-  void Start() {
+  void Start(Listener listener) {
+    listener_.emplace(std::move(listener));
+    Accept();
     Sweep();
     pool_.Start();
     thread_ = std::thread([this] { context_.run(); });
   }
 
-  /// From any thread, as all below.
-  void Open(Socket socket, bool is_refused) {
-    asio::post(context_, [this, is_refused, socket = std::move(socket)]() mutable {
-      pool_.Open(std::move(socket), is_refused);
-    });
-  }
-
-  /// `close_listener` runs on the worker's thread.
-  void Stop(Milliseconds within, std::function<void()> close_listener) {
-    asio::post(context_, [this, within, close_listener = std::move(close_listener)] {
-      close_listener();
+  /// From any thread, as is Join.
+  void Stop(Milliseconds within) {
+    asio::post(context_, [this, within] {
+      listener_.reset();
       pool_.Drain([this] { context_.stop(); });
       bound_.expires_after(within);
       bound_.async_wait([this](const ErrorCode& ec) {
@@ -80,66 +79,6 @@ class Worker {
     });
   }
 
-  asio::io_context context_{1};
-  asio::steady_timer sweep_{context_};
-  asio::steady_timer bound_{context_};
-  const Milliseconds tick_;
-  SessionPool pool_;
-  std::thread thread_;
-};
-
-}  // namespace
-
-class Server::Impl {
- public:
-  Impl(const ServerOptions& options, Service service)
-      : service_(std::move(service)),
-        limits_{.parser = {.maximum_header = options.maximum_header,
-                           .maximum_body = options.maximum_body},
-                .request_timeout = options.header_timeout,
-                .idle_timeout = options.idle_timeout},
-        maximum_connections_(options.maximum_connections) {
-    const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    const int count = options.workers > 0 ? options.workers : cores;
-    for (int i = 0; i < count; ++i) {
-      workers_.push_back(std::make_unique<Worker>(limits_, options, service_, counts_));
-    }
-  }
-
-  ~Impl() {
-    Stop(Milliseconds{0});
-    Join();
-  }
-
-  [[nodiscard]] std::expected<void, std::string> Start(const ListenAddress& address) {
-    auto listener = Listen(workers_.front()->context(), address);
-    if (!listener) return std::unexpected(listener.error());
-    listener_.emplace(*std::move(listener));
-    pause_.emplace(workers_.front()->context());
-    port_ = listener_->port;
-    Accept();
-    for (const auto& worker : workers_) worker->Start();
-    return {};
-  }
-
-  void Stop(Milliseconds within) {
-    for (const auto& worker : workers_) {
-      worker->Stop(within, [this, is_listening = worker == workers_.front()] {
-        if (is_listening) listener_.reset();
-      });
-    }
-  }
-
-  void Join() {
-    for (const auto& worker : workers_) worker->Join();
-  }
-
-  [[nodiscard]] std::uint16_t port() const { return port_; }
-  [[nodiscard]] std::int64_t connections() const { return counts_.open; }
-
- private:
-  // One listening socket, its connections dealt out in turn: workers share the load evenly, and a
-  // second server on the same address is refused, which SO_REUSEPORT would let pass in silence.
   void Accept() {
     listener_->acceptor.async_wait(Acceptor::wait_read, [this](const ErrorCode& ec) {
       if (ec || !listener_) return;
@@ -164,31 +103,91 @@ class Server::Impl {
   }
 
   void AcceptAfterPause() {
-    pause_->expires_after(kAcceptPause);
-    pause_->async_wait([this](const ErrorCode& ec) {
+    pause_.expires_after(kAcceptPause);
+    pause_.async_wait([this](const ErrorCode& ec) {
       if (!ec && listener_) Accept();
     });
   }
 
   void Admit(Socket socket) {
-    const bool is_refused = counts_.open >= maximum_connections_;
-    if (is_refused && counts_.refused >= kMaximumRefusals) {
-      if (service_.on_reject) service_.on_reject(Rejection::kConnectionLimit);
-      return;
+    // Counted before it is compared: workers that accept at once do not pass the limit together.
+    const bool is_refused = ++counts_.open > maximum_connections_;
+    if (is_refused) {
+      --counts_.open;
+      if (++counts_.refused > kMaximumRefusals) {
+        --counts_.refused;
+        if (service_.on_reject) service_.on_reject(Rejection::kConnectionLimit);
+        return;
+      }
     }
-    ++(is_refused ? counts_.refused : counts_.open);
     if (listener_->port != 0) socket.SendAtOnce();
-    workers_[next_worker_++ % workers_.size()]->Open(std::move(socket), is_refused);
+    pool_.Open(std::move(socket), is_refused);
   }
 
+  asio::io_context context_{1};
+  asio::steady_timer sweep_{context_};
+  asio::steady_timer bound_{context_};
+  asio::steady_timer pause_{context_};
+  const Milliseconds tick_;
+  const std::int64_t maximum_connections_;
+  const Service& service_;
+  ConnectionCounts& counts_;
+  SessionPool pool_;
+  std::optional<Listener> listener_;  // until a stop
+  std::thread thread_;
+};
+
+}  // namespace
+
+class Server::Impl {
+ public:
+  Impl(const ServerOptions& options, Service service)
+      : service_(std::move(service)),
+        limits_{.parser = {.maximum_header = options.maximum_header,
+                           .maximum_body = options.maximum_body},
+                .request_timeout = options.header_timeout,
+                .idle_timeout = options.idle_timeout} {
+    const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    const int count = options.workers > 0 ? options.workers : cores;
+    for (int i = 0; i < count; ++i) {
+      workers_.push_back(std::make_unique<Worker>(limits_, options, service_, counts_));
+    }
+  }
+
+  ~Impl() {  // NOLINT(bugprone-exception-escape): no memory to stop with ends the process
+    Stop(Milliseconds{0});
+    Join();
+  }
+
+  [[nodiscard]] std::expected<void, std::string> Start(const ListenAddress& address) {
+    std::vector<Listener> listeners;
+    for (const auto& worker : workers_) {
+      auto listener = listeners.empty() ? Listen(worker->context(), address)
+                                        : ListenToo(worker->context(), listeners.front());
+      if (!listener) return std::unexpected(listener.error());
+      listeners.push_back(*std::move(listener));
+    }
+    port_ = listeners.front().port;
+    for (std::size_t i = 0; i < workers_.size(); ++i) workers_[i]->Start(std::move(listeners[i]));
+    return {};
+  }
+
+  void Stop(Milliseconds within) {
+    for (const auto& worker : workers_) worker->Stop(within);
+  }
+
+  void Join() {
+    for (const auto& worker : workers_) worker->Join();
+  }
+
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] std::int64_t connections() const { return counts_.open; }
+
+ private:
   const Service service_;
   const ConversationLimits limits_;
-  const std::int64_t maximum_connections_;
   ConnectionCounts counts_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::optional<Listener> listener_;  // used on the first worker's thread, as all below
-  std::optional<asio::steady_timer> pause_;
-  std::size_t next_worker_ = 0;
   std::uint16_t port_ = 0;
 };
 

@@ -19,8 +19,7 @@ struct PageAllocator {
 
   PageAllocator() = default;
   template <class U>
-  PageAllocator(const PageAllocator<U>&) {
-  }  // NOLINT(google-explicit-constructor): allocators convert
+  PageAllocator(const PageAllocator<U>& /*other*/) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] T* allocate(std::size_t count) {
     const std::size_t bytes = count * sizeof(T);
