@@ -140,7 +140,7 @@ void RequestParser::OnField(field known, std::string_view name, std::string_view
   }
   // Together with the colon between them: they are one piece of the input.
   const auto gap = static_cast<std::uint32_t>(value.data() - name.data());
-  const Extent field = Keep({name.data(), gap + value.size()});
+  const Extent field = Keep({name.begin(), value.end()});
   extents_.push_back({.name = {field.offset, static_cast<std::uint32_t>(name.size())},
                       .value = {field.offset + gap, field.size - gap}});
 }
@@ -159,8 +159,7 @@ bool RequestParser::IsFolded(std::string_view name, std::string_view value) cons
   const auto before = std::less<const char*>{};
   const char* const end = input_.data() + input_.size();
   if (before(value.data(), input_.data()) || before(end, value.data())) return true;
-  const auto gap = static_cast<std::size_t>(value.data() - name.data());
-  return std::string_view(name.data(), gap).find('\r', name.size()) != std::string_view::npos;
+  return std::string_view(name.end(), value.begin()).find('\r') != std::string_view::npos;
 }
 
 std::size_t RequestParser::Consume(std::string_view bytes) {
