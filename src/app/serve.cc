@@ -59,14 +59,6 @@ class Daemon {
     if (!composition) return composition.error();
     composition_ = *std::move(composition);
 
-    auto admin = http::Server::Start(
-        {.listen = config::ToString(settings_.admin.listen), .workers = 1},
-        http::AdminService({.reasons_not_ready = [this] { return ReasonsNotReady(); },
-                            .metrics = [this] { return metrics_.Text(); }},
-                           {}));
-    if (!admin) return {admin.error()};
-    admin_ = *std::move(admin);
-
     auto data = http::Server::Start(
         {.listen = config::ToString(settings_.http.listen), .workers = settings_.http.workers},
         http::DataService(*composition_.edge, [this](http::Rejection rejection) {
@@ -77,7 +69,15 @@ class Daemon {
 
     metrics_.SetSources({.memory = [this] { return composition_.limiter->Statistics(); },
                          .connections = [this] { return data_->connections(); }});
-    ready_ = true;
+    // Last, since it shows everything above to whoever asks.
+    auto admin = http::Server::Start(
+        {.listen = config::ToString(settings_.admin.listen), .workers = 1},
+        http::AdminService({.reasons_not_ready = [this] { return ReasonsNotReady(); },
+                            .metrics = [this] { return metrics_.Text(); }},
+                           {}));
+    if (!admin) return {admin.error()};
+    admin_ = *std::move(admin);
+
     Announce();
     return {};
   }
@@ -119,8 +119,8 @@ class Daemon {
   }
 
   std::vector<std::string> ReasonsNotReady() const {
-    if (ready_) return {};
-    return {data_ == nullptr ? "starting" : "draining"};
+    if (draining_) return {"draining"};
+    return {};
   }
 
   void WaitForSignal() {
@@ -138,7 +138,7 @@ class Daemon {
       return;
     }
     log_.Write(Level::kInfo, "draining", {{names::kSignal, name}});
-    ready_ = false;
+    draining_ = true;
     data_->Stop(kDrain);
     // The admin listener says "draining" until the last answer is out.
     drained_ = std::thread([this] {
@@ -163,7 +163,7 @@ class Daemon {
   telemetry::Throttle throttle_;
   telemetry::Metrics metrics_;
   Composition composition_;
-  std::atomic<bool> ready_ = false;
+  std::atomic<bool> draining_ = false;
   boost::asio::io_context loop_{1};
   boost::asio::signal_set signals_{loop_, SIGTERM, SIGINT};
   boost::asio::steady_timer sweep_{loop_};
