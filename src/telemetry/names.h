@@ -31,6 +31,5 @@ inline constexpr char kAddress[] = "address";
 inline constexpr char kProvider[] = "provider";
 inline constexpr char kSuppressed[] = "suppressed";
 inline constexpr char kSignal[] = "signal";
-inline constexpr char kWorkers[] = "workers";
 
 }  // namespace sluice::telemetry::names
