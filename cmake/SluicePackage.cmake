@@ -9,7 +9,7 @@ find_package(fmt REQUIRED)
 
 # One archive of all modules that need no daemon, so that the package is one target: sluice::sluice.
 # The target has another name here, because "sluice" is the daemon.
-set(modules limiter memory identity edge)
+set(modules limiter memory redis identity edge)
 add_library(sluice_library STATIC)
 add_library(sluice::sluice ALIAS sluice_library)
 set_target_properties(sluice_library PROPERTIES OUTPUT_NAME sluice EXPORT_NAME sluice)
@@ -20,7 +20,7 @@ target_include_directories(
 foreach(module ${modules})
   target_sources(sluice_library PRIVATE $<TARGET_OBJECTS:sluice_${module}>)
 endforeach()
-target_link_libraries(sluice_library PRIVATE OpenSSL::Crypto fmt::fmt Threads::Threads)
+target_link_libraries(sluice_library PRIVATE OpenSSL::SSL OpenSSL::Crypto hiredis fmt::fmt Threads::Threads)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sluice)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/sluiceConfig.cmake.in

@@ -1,10 +1,14 @@
 #include "src/app/composition.h"
 
 #include <cstdio>
+#include <future>
 #include <utility>
 
 #include <fmt/core.h>
 #include <unistd.h>
+
+#include "sluice/memory_limiter.h"
+#include "sluice/redis_limiter.h"
 
 #include "src/app/commands.h"
 #include "src/identity/key_file.h"
@@ -25,7 +29,7 @@ std::expected<std::unique_ptr<Pseudonymizer>, std::string> MakePseudonymizer(
 }  // namespace
 
 std::expected<Composition, std::vector<std::string>> Compose(const config::Settings& settings,
-                                                             const Clock& clock,
+                                                             Limiter& limiter, const Clock& clock,
                                                              Observer observer) {
   Composition composition;
   std::vector<std::string> errors;
@@ -36,9 +40,8 @@ std::expected<Composition, std::vector<std::string>> Compose(const config::Setti
   }
   composition.pseudonymizer = *std::move(pseudonymizer);
   composition.has_random_key = !settings.pseudonym.active_version;
-  composition.limiter = MakeMemoryLimiter(settings.memory);
-  auto edge = Edge::Create(settings.edge, *composition.limiter, *composition.pseudonymizer, clock,
-                           std::move(observer));
+  auto edge =
+      Edge::Create(settings.edge, limiter, *composition.pseudonymizer, clock, std::move(observer));
   if (!edge) {
     for (const EdgeError& error : edge.error()) {
       errors.push_back(
@@ -48,6 +51,29 @@ std::expected<Composition, std::vector<std::string>> Compose(const config::Setti
   }
   composition.edge = *std::move(edge);
   return composition;
+}
+
+std::expected<std::unique_ptr<Limiter>, std::vector<std::string>> MakeEngine(
+    const config::Settings& settings) {
+  if (settings.provider == config::Provider::kMemory) return MakeMemoryLimiter(settings.memory);
+  auto limiter = MakeRedisLimiter(settings.redis);
+  if (limiter) return *std::move(limiter);
+  return std::unexpected(std::vector{RedisError(settings, limiter.error())});
+}
+
+std::string RedisError(const config::Settings& settings, std::string_view error) {
+  const std::string key = fmt::format("redis.{}", error.substr(0, error.find(':')));
+  return fmt::format("{}: redis.{}", settings.places.Find(key), error);
+}
+
+EvaluateReport EvaluateAndWait(Edge& edge, EvaluateRequest request) {
+  // The promise goes with the handler, which may still be inside set_value when this returns.
+  std::promise<EvaluateReport> promise;
+  std::future<EvaluateReport> report = promise.get_future();
+  edge.Evaluate(std::move(request), [promise = std::move(promise)](EvaluateReport given) mutable {
+    promise.set_value(std::move(given));
+  });
+  return report.get();
 }
 
 std::expected<config::Settings, int> LoadSettings(const std::string& file) {

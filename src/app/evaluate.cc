@@ -1,5 +1,4 @@
 // `sluice evaluate` for one evaluation.
-#include <optional>
 #include <utility>
 
 #include <fmt/core.h>
@@ -21,20 +20,21 @@ int ExitStatus(const Outcome& outcome) {
 int EvaluateOnce(const EvaluateOptions& options) {
   const auto settings = LoadSettings(options.config_file);
   if (!settings) return settings.error();
-  const auto composition = Compose(*settings);
+  const auto engine = MakeEngine(*settings);
+  if (!engine) return Complain(engine.error());
+  const auto composition = Compose(*settings, **engine);
   if (!composition) return Complain(composition.error());
 
   auto identity = composition->edge->IdentityFrom(IdentityKind::kOpaque, options.subject);
   if (!identity) return Complain({"--subject: " + identity.error()});
-  std::optional<EvaluateReport> report;
-  composition->edge->Evaluate({.policies = options.policies,
-                               .identity = *std::move(identity),
-                               .cost = options.cost,
-                               .budget = options.budget,
-                               .mode = options.peek ? Mode::kPeek : Mode::kEvaluate},
-                              [&](EvaluateReport result) { report = std::move(result); });
-  fmt::print("{}\n", edge::ToJson(*report));
-  return ExitStatus(report->outcome);
+  const EvaluateReport report =
+      EvaluateAndWait(*composition->edge, {.policies = options.policies,
+                                           .identity = *std::move(identity),
+                                           .cost = options.cost,
+                                           .budget = options.budget,
+                                           .mode = options.peek ? Mode::kPeek : Mode::kEvaluate});
+  fmt::print("{}\n", edge::ToJson(report));
+  return ExitStatus(report.outcome);
 }
 
 }  // namespace sluice::app

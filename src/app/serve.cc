@@ -14,12 +14,16 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "sluice/memory_limiter.h"
 #include "sluice/version.h"
 
 #include "src/app/commands.h"
 #include "src/app/composition.h"
+#include "src/app/lane_watch.h"
+#include "src/app/worker_limiters.h"
 #include "src/http/router.h"
 #include "src/http/server.h"
+#include "src/redis/options.h"
 #include "src/telemetry/log.h"
 #include "src/telemetry/metrics.h"
 #include "src/telemetry/names.h"
@@ -31,7 +35,7 @@ using namespace std::chrono_literals;
 using telemetry::Level;
 namespace names = telemetry::names;
 
-constexpr Milliseconds kSweepInterval = 100ms;
+constexpr Milliseconds kTendInterval = 100ms;
 constexpr Milliseconds kDrain = 4s;  // with what ends the process, within 5 s of SIGTERM
 
 telemetry::LogOptions LogOptionsOf(const config::LogSettings& settings) {
@@ -54,21 +58,25 @@ class Daemon {
 
   // Everything that can fail. Returns what failed, one line each.
   std::vector<std::string> Start() {
-    auto composition = Compose(settings_, SystemClock(),
+    if (auto error = MakeLimiter(); !error.empty()) return {std::move(error)};
+    auto composition = Compose(settings_, limiter(), SystemClock(),
                                [this](const Observation& observation) { Observe(observation); });
     if (!composition) return composition.error();
     composition_ = *std::move(composition);
 
+    http::ServerOptions options{.listen = config::ToString(settings_.http.listen),
+                                .workers = settings_.http.workers};
+    if (redis_) {
+      options.make_worker_part = [this](auto& loop) { return redis_->MakePart(loop); };
+    }
     auto data = http::Server::Start(
-        {.listen = config::ToString(settings_.http.listen), .workers = settings_.http.workers},
-        http::DataService(*composition_.edge, [this](http::Rejection rejection) {
+        options, http::DataService(*composition_.edge, [this](http::Rejection rejection) {
           metrics_.CountRejection(Name(rejection));
         }));
     if (!data) return {data.error()};
     data_ = *std::move(data);
 
-    metrics_.SetSources({.memory = [this] { return composition_.limiter->Statistics(); },
-                         .connections = [this] { return data_->connections(); }});
+    SetSources();
     // Last, since it shows everything above to whoever asks.
     auto admin = http::Server::Start(
         {.listen = config::ToString(settings_.admin.listen), .workers = 1},
@@ -85,13 +93,37 @@ class Daemon {
   // Until a signal and the drain that follows it have come to their end.
   void Run() {
     WaitForSignal();
-    SweepLater();
+    TendLater();
     loop_.run();
     if (drained_.joinable()) drained_.join();
     log_.Write(Level::kInfo, "stopped");
   }
 
  private:
+  // What is wrong with the engine's options, or nothing.
+  std::string MakeLimiter() {
+    if (settings_.provider == config::Provider::kMemory) {
+      memory_ = MakeMemoryLimiter(settings_.memory);
+      return "";
+    }
+    auto options = redis::CheckOptions(settings_.redis);
+    if (!options) return RedisError(settings_, options.error());
+    redis_ = std::make_unique<WorkerLimiters>(*std::move(options), SystemClock());
+    return "";
+  }
+
+  Limiter& limiter() { return memory_ ? static_cast<Limiter&>(*memory_) : *redis_; }
+
+  void SetSources() {
+    telemetry::MetricSources sources{.connections = [this] { return data_->connections(); }};
+    if (memory_) sources.memory = [this] { return memory_->Statistics(); };
+    if (redis_) {
+      sources.redis = [this] { return redis_->Statistics(); };
+      sources.redis_health = [this] { return redis_->Health(); };
+    }
+    metrics_.SetSources(std::move(sources));
+  }
+
   void Announce() {
     if (composition_.has_random_key) {
       log_.Write(Level::kWarn,
@@ -102,7 +134,7 @@ class Daemon {
                {{names::kAddress, AddressOf(settings_.admin.listen, *admin_)}});
     log_.Write(Level::kInfo, "serving",
                {{names::kAddress, AddressOf(settings_.http.listen, *data_)},
-                {names::kProvider, "memory"},
+                {names::kProvider, memory_ ? "memory" : "redis"},
                 {names::kVersion, kVersion}});
   }
 
@@ -118,9 +150,13 @@ class Daemon {
                 {names::kSuppressed, std::to_string(*suppressed)}});
   }
 
-  std::vector<std::string> ReasonsNotReady() const {
+  std::vector<std::string> ReasonsNotReady() {
     if (draining_) return {"draining"};
-    return {};
+    if (!redis_) return {};
+    std::vector<std::string> reasons = app::ReasonsNotReady(redis_->Lanes());
+    // Whoever waits for this daemon should not wait for an attempt that is far away.
+    if (!reasons.empty()) redis_->Hurry();
+    return reasons;
   }
 
   void WaitForSignal() {
@@ -148,13 +184,34 @@ class Daemon {
     WaitForSignal();
   }
 
-  void SweepLater() {
-    sweep_.expires_after(kSweepInterval);
-    sweep_.async_wait([this](const boost::system::error_code& error) {
+  void TendLater() {
+    tend_.expires_after(kTendInterval);
+    tend_.async_wait([this](const boost::system::error_code& error) {
       if (error) return;
-      composition_.limiter->Sweep(SystemClock().Now().steady);
-      SweepLater();
+      const SteadyTime now = SystemClock().Now().steady;
+      if (memory_) memory_->Sweep(now);
+      if (redis_) WatchLanes(now);
+      TendLater();
     });
+  }
+
+  void WatchLanes(SteadyTime now) {
+    for (const LaneChange& change : lane_watch_.Look(redis_->Lanes())) {
+      const auto suppressed =
+          throttle_.Admit("lane " + (change.is_up ? std::string("up") : change.category), now);
+      if (!suppressed) continue;
+      const std::string lane = std::to_string(change.lane + 1);
+      if (change.is_up) {
+        log_.Write(Level::kInfo, "a lane to redis is up",
+                   {{names::kLane, lane}, {names::kSuppressed, std::to_string(*suppressed)}});
+      } else {
+        log_.Write(Level::kWarn, "a lane to redis is down",
+                   {{names::kLane, lane},
+                    {names::kCategory, change.category},
+                    {names::kReason, change.reason},
+                    {names::kSuppressed, std::to_string(*suppressed)}});
+      }
+    }
   }
 
   // From the last to the first: the servers end before what their requests need.
@@ -162,11 +219,14 @@ class Daemon {
   telemetry::Log log_;
   telemetry::Throttle throttle_;
   telemetry::Metrics metrics_;
+  std::unique_ptr<MemoryLimiter> memory_;  // one of the two, by the provider
+  std::unique_ptr<WorkerLimiters> redis_;
   Composition composition_;
+  LaneWatch lane_watch_;  // on the main thread
   std::atomic<bool> draining_ = false;
   boost::asio::io_context loop_{1};
   boost::asio::signal_set signals_{loop_, SIGTERM, SIGINT};
-  boost::asio::steady_timer sweep_{loop_};
+  boost::asio::steady_timer tend_{loop_};
   std::unique_ptr<http::Server> data_;
   std::unique_ptr<http::Server> admin_;
   std::thread drained_;

@@ -1,7 +1,8 @@
 // `sluice evaluate --stream`: how other programs, and the vectors that every engine must pass,
 // drive an engine without HTTP.
+#include <chrono>
 #include <cstdio>
-#include <optional>
+#include <expected>
 #include <string>
 #include <utility>
 
@@ -18,6 +19,9 @@ namespace {
 
 // The bound of a body of /v1, which a line stands for.
 constexpr std::size_t kMaximumLine = 64 * 1024;
+
+// A server's own clock runs on while the lines' stands still: a key must outlive the stream.
+constexpr std::chrono::minutes kManualTtl{10};
 
 // With a manual clock the lines say what time it is. The steady clock stands still, so that nothing
 // runs out physically and no deadline passes: only `now_ms` decides.
@@ -70,19 +74,23 @@ std::expected<std::string, std::string> Answer(const Lines& line, Edge& edge, Li
   if (!parsed) return std::unexpected(std::move(parsed).error());
   if (parsed->now) clock.wall = *parsed->now;
   if (!parsed->request.budget) parsed->request.budget = options.budget;
-  std::optional<std::string> json;
-  edge.Evaluate(std::move(parsed->request),
-                [&](const EvaluateReport& report) { json = edge::ToJson(report); });
-  return std::move(json).value();
+  return edge::ToJson(EvaluateAndWait(edge, std::move(parsed->request)));
 }
 
 }  // namespace
 
 int EvaluateStream(const StreamOptions& options) {
-  const auto settings = LoadSettings(options.config_file);
+  auto settings = LoadSettings(options.config_file);
   if (!settings) return settings.error();
   LineClock manual;
-  const auto composition = Compose(*settings, options.manual_clock ? manual : SystemClock());
+  if (options.manual_clock) {
+    settings->redis.maximum_clock_skew.reset();
+    settings->redis.minimum_ttl = kManualTtl;
+  }
+  const auto engine = MakeEngine(*settings);
+  if (!engine) return Complain(engine.error());
+  const auto composition =
+      Compose(*settings, **engine, options.manual_clock ? manual : SystemClock());
   if (!composition) return Complain(composition.error());
 
   int status = kSuccess;

@@ -13,6 +13,7 @@
 
 #include "sluice/edge.h"
 #include "sluice/policy.h"
+#include "sluice/redis_limiter.h"
 
 #include "src/config/reader.h"
 
@@ -30,6 +31,7 @@ struct PolicyBook {
 [[nodiscard]] std::vector<OperationSettings> ReadOperations(const Field& field,
                                                             const PolicyBook& book);
 [[nodiscard]] IdentitySettings ReadIdentity(const Field& field);
+[[nodiscard]] RedisOptions ReadRedis(const Field& field);
 
 /// A rule: the id of one of the policies.
 struct PolicyId {

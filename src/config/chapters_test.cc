@@ -223,14 +223,11 @@ TEST(Pseudonym, RefusesWhatNamesNoUsableKey) {
   });
 }
 
-TEST(Provider, IsMemoryOnlyInThisVersion) {
-  constexpr std::string_view kWhy =
-      "this version has the memory provider only; counters of several nodes cannot be shared yet";
+TEST(Provider, IsOneOfTwo) {
   ExpectErrors({
-      {"provider: redis", {"f:3:11: provider: \"redis\": " + std::string(kWhy)}},
-      {"provider: etcd",
-       {"f:3:11: provider: \"etcd\": there is no such provider; allowed: memory"}},
-      {"redis: {url: x}", {"f:3:8: redis: " + std::string(kWhy) + "; allowed: {}"}},
+      {"provider: etcd", {"f:3:11: provider: \"etcd\" is not known; allowed: memory, redis"}},
+      {"provider: Redis", {"f:3:11: provider: \"Redis\" is not known; allowed: memory, redis"}},
+      {"provider: memory\nredis: {address: \"unix:/run/redis.sock\"}", {}},
   });
 }
 

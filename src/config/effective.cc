@@ -126,11 +126,38 @@ void Write(Writer& out, const PseudonymSettings& pseudonym) {
   }
 }
 
+void Write(Writer& out, const RedisOptions& redis) {
+  // A text that may be absent, and then is no text that could be read.
+  const auto set_given = [&](int depth, std::string_view key, const std::string& text) {
+    if (!text.empty()) out.Set(depth, key, Quoted(text));
+  };
+  out.Line(0, "redis:");
+  out.Set(1, "address", Quoted(redis.address));
+  set_given(1, "username", redis.username);
+  if (!redis.password.empty()) out.Set(1, "password", Quoted(kMaskedPassword));
+  set_given(1, "password_file", redis.password_file);
+  out.Set(1, "database", redis.database);
+  out.Set(1, "prefix", Quoted(redis.prefix));
+  if (redis.tls) {
+    out.Line(1, *redis.tls == RedisTls{} ? "tls: {}" : "tls:");
+    set_given(2, "ca_file", redis.tls->ca_file);
+    set_given(2, "certificate_file", redis.tls->certificate_file);
+    set_given(2, "key_file", redis.tls->key_file);
+    set_given(2, "server_name", redis.tls->server_name);
+  }
+  out.Set(1, "command_timeout", FormatDuration(redis.command_timeout));
+  out.Set(1, "max_in_flight", redis.max_in_flight);
+  out.Set(1, "connections", redis.connections);
+  if (redis.maximum_clock_skew) {
+    out.Set(1, "maximum_clock_skew", FormatDuration(*redis.maximum_clock_skew));
+  }
+}
+
 }  // namespace
 
 std::string Effective(const Settings& settings) {
   Writer out;
-  out.Set(0, "provider", "memory");
+  out.Set(0, "provider", WordFor(kProviderWords, settings.provider));
   out.Set(0, "failure_retry_after", FormatDuration(settings.edge.failure_retry_after));
   out.Set(0, "default_policy", Quoted(settings.edge.default_policy));
   out.Line(0, "policies:");
@@ -141,6 +168,7 @@ std::string Effective(const Settings& settings) {
   Write(out, settings.pseudonym);
   out.Line(0, "memory:");
   out.Set(1, "max_subjects", settings.memory.max_subjects);
+  Write(out, settings.redis);
   out.Line(0, "http:");
   out.Set(1, "listen", Quoted(ToString(settings.http.listen)));
   out.Set(1, "budget", FormatDuration(settings.edge.budget));

@@ -106,6 +106,14 @@ pseudonym:
     2: {file: "/a b.key"}
 memory:
   max_subjects: 1000000
+redis:
+  address: "127.0.0.1:6379"
+  database: 0
+  prefix: sluice
+  command_timeout: 1s
+  max_in_flight: 1024
+  connections: 1
+  maximum_clock_skew: 1s
 http:
   listen: "127.0.0.1:8080"
   budget: 750ms
@@ -124,6 +132,18 @@ TEST(Effective, LoadsToTheSameInItsShortestForm) {
   const auto again = Load(Effective(*settings), "effective", {});
   ASSERT_TRUE(again) << again.error().front().ToString();
   EXPECT_TRUE(Equal(*settings, *again));
+}
+
+TEST(Effective, ShowsNoPassword) {
+  const auto settings = Load(std::string(kTwoLines) + "redis: {password: \"hunter2 \"}", "f", {});
+  ASSERT_TRUE(settings);
+  const std::string text = Effective(*settings);
+  EXPECT_EQ(text.find("hunter2"), std::string::npos);
+  EXPECT_NE(text.find("  password: \"***\"\n"), std::string::npos);
+  const auto again = Load(text, "effective", {});
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->redis.password, "***");
+  EXPECT_FALSE(Equal(*settings, *again));  // it is no copy to serve with
 }
 
 TEST(Equality, SeesEveryMember) {
@@ -148,6 +168,9 @@ TEST(Equality, SeesEveryMember) {
   EXPECT_TRUE(changed([](Settings& s) { s.edge.identity.ipv6_prefix = 1; }));
   EXPECT_TRUE(changed([](Settings& s) { s.edge.identity.anonymous = Anonymous::kDeny; }));
   EXPECT_TRUE(changed([](Settings& s) { s.memory.max_subjects = 1; }));
+  EXPECT_TRUE(changed([](Settings& s) { s.provider = Provider::kRedis; }));
+  EXPECT_TRUE(changed([](Settings& s) { s.redis.password = "a"; }));
+  EXPECT_TRUE(changed([](Settings& s) { s.redis.tls.emplace(); }));
   EXPECT_TRUE(changed([](Settings& s) { s.pseudonym.active_version = 1; }));
   EXPECT_TRUE(changed([](Settings& s) { s.pseudonym.keys[1] = "a"; }));
   EXPECT_TRUE(changed([](Settings& s) { s.http.workers = 1; }));
@@ -233,6 +256,35 @@ ListenAddress AnyListenAddress(std::uint16_t port) {
                                UnixAddress{"/run/x " + std::to_string(port)}});
 }
 
+RedisOptions AnyRedis() {
+  RedisOptions redis;
+  redis.address = Among<std::string>({"[::1]:1", "redis.example.com:65535", "unix:/run/r s.sock"});
+  switch (NumberWithin(0, 3)) {
+    case 0:
+      redis.password = AnyText();
+      break;
+    case 1:
+      redis.username = AnyText();
+      redis.password_file = AnyText();
+      break;
+    default:
+      break;
+  }
+  redis.database = NumberWithin(0, 2'147'483'647);
+  redis.prefix = Among<std::string>({"s", "null", "1", "a:b#c\"", std::string(62, 'p')});
+  if (!redis.address.starts_with("unix:") && *rc::gen::arbitrary<bool>()) {
+    redis.tls.emplace();
+    if (*rc::gen::arbitrary<bool>()) redis.tls->ca_file = AnyText();
+    if (*rc::gen::arbitrary<bool>()) redis.tls->certificate_file = redis.tls->key_file = AnyText();
+    if (*rc::gen::arbitrary<bool>()) redis.tls->server_name = "redis.example.com";
+  }
+  redis.command_timeout = DurationWithin(1, 60'000);
+  redis.max_in_flight = NumberWithin(1, 1'000'000);
+  redis.connections = static_cast<int>(NumberWithin(1, 64));
+  redis.maximum_clock_skew = DurationWithin(1, 3'600'000);
+  return redis;
+}
+
 Settings AnySettings() {
   Settings settings;
   // Ids that YAML could take for something else.
@@ -259,8 +311,10 @@ Settings AnySettings() {
   identity.anonymous = Among({Anonymous::kShared, Anonymous::kDeny});
   if (*rc::gen::arbitrary<bool>()) {
     settings.pseudonym = {7u, {{7u, AnyText()}, {2'147'483'647u, AnyText()}}};
+    settings.provider = Among({Provider::kMemory, Provider::kRedis});
   }
   settings.memory.max_subjects = NumberWithin(1, 4'294'967'294);
+  settings.redis = AnyRedis();
   settings.http = {AnyListenAddress(1), static_cast<int>(NumberWithin(0, 256))};
   settings.admin = {AnyListenAddress(2)};
   settings.log = {Among({LogLevel::kTrace, LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarn,
@@ -269,12 +323,13 @@ Settings AnySettings() {
   return settings;
 }
 
+// All but a password, which it must not show.
 RC_GTEST_PROP(Effective, LoadsToEqualSettings, ()) {
   const Settings settings = AnySettings();
   const std::string text = Effective(settings);
   const auto loaded = Load(text, "effective", {});
   if (!loaded) RC_FAIL(loaded.error().front().ToString() + "\n" + text);
-  RC_ASSERT(Equal(settings, *loaded));
+  RC_ASSERT(Equal(Masked(settings), *loaded));
   RC_ASSERT(Effective(*loaded) == text);
 }
 

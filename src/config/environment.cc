@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -17,6 +18,9 @@ namespace {
 
 constexpr std::string_view kPrefix = "SLUICE_";
 constexpr std::string_view kFileSuffix = "_file";
+// Keys that name files themselves, so that a file can be read again later.
+constexpr std::string_view kFileKeys[] = {"redis__password_file", "redis__tls__ca_file",
+                                          "redis__tls__certificate_file", "redis__tls__key_file"};
 
 struct Variable {
   std::string name;
@@ -54,13 +58,15 @@ std::optional<Variable> ParseVariable(std::string_view definition, Errors& error
   if (!definition.starts_with(kPrefix) || equals == std::string_view::npos) return std::nullopt;
   Variable variable{.name = std::string(definition.substr(0, equals)),
                     .value = std::string(definition.substr(equals + 1))};
-  auto levels = SplitLevels(Spelling(std::string_view(variable.name).substr(kPrefix.size())));
+  const std::string path = Spelling(std::string_view(variable.name).substr(kPrefix.size()));
+  auto levels = SplitLevels(path);
   if (!levels || !IsPrintable(variable.name)) {
     errors.Add({variable.name}, "", "the name is malformed; allowed: SLUICE_KEY__KEY");
     return std::nullopt;
   }
   variable.levels = *std::move(levels);
   std::string& last = variable.levels.back();
+  if (std::ranges::find(kFileKeys, path) != std::end(kFileKeys)) return variable;
   // "FILE" as a level of its own is a key: SLUICE_PSEUDONYM__KEYS__1__FILE.
   if (last.ends_with(kFileSuffix) && last.size() > kFileSuffix.size()) {
     last.resize(last.size() - kFileSuffix.size());

@@ -19,7 +19,8 @@ namespace sluice::config {
 /// A value in { } or [ ] is read as YAML and replaces the whole map or list; any other value is a
 /// scalar, or a list whose elements stand between commas. With the suffix _FILE the variable names
 /// a file that holds the value; a line break at its end does not count, and messages do not show
-/// the value.
+/// the value. Where the key itself ends in _file (redis.password_file, redis.tls.ca_file, …) the
+/// variable of that name sets this key, and the file is read by whoever uses it.
 ///
 /// Reported: a variable whose name is malformed, picks two keys or reaches into a scalar, two
 /// variables for one path, and a file that cannot be read. Places are the variables' names.

@@ -20,15 +20,6 @@ constexpr std::int64_t kMaximumSubjects = 4'294'967'294;  // MemoryOptions: 2^32
 constexpr std::int64_t kMaximumKeyVersion = 2'147'483'647;
 constexpr std::int64_t kMaximumWorkers = 256;
 
-constexpr std::string_view kMemoryOnly =
-    "this version has the memory provider only; counters of several nodes cannot be shared yet";
-
-std::optional<std::string> CheckProvider(std::string_view provider) {
-  if (provider == "memory") return std::nullopt;
-  if (provider == "redis") return std::string(kMemoryOnly);
-  return "there is no such provider; allowed: memory";
-}
-
 // A rule: where to listen.
 std::optional<ListenAddress> Listen(const Field& field) {
   const auto text = Text{}(field);
@@ -119,16 +110,18 @@ void ReadLog(const Field& field, LogSettings& log) {
   reader.Finish();
 }
 
-void ReadRedis(const Field& field) {
-  const auto entries = Entries(field);
-  if (entries && !entries->empty()) field.Report(std::string(kMemoryOnly) + "; allowed: {}");
+// Counters that outlive the process must be found again by the next one, and by other nodes.
+void CheckKeys(const MapReader& root, const Settings& settings) {
+  if (settings.provider != Provider::kRedis || root.Has("pseudonym")) return;
+  root.Report("provider",
+              "redis needs a pseudonym key, the same on every node, or no other process finds the "
+              "counters; make one with \"sluice keygen FILE\" and name it in pseudonym.keys");
 }
 
 Settings ReadSettings(const Node& document, Errors& errors) {
   Settings settings;
   MapReader root(Field{document, "", errors});
-  std::string provider;
-  root.Optional("provider", Text{CheckProvider}, provider);
+  root.Optional("provider", Choice<Provider>{kProviderWords}, settings.provider);
   root.Optional("failure_retry_after", Duration{kLeastWait, hours{1}},
                 settings.edge.failure_retry_after);
 
@@ -143,11 +136,12 @@ Settings ReadSettings(const Node& document, Errors& errors) {
   if (const auto identity = root.Find("identity")) settings.edge.identity = ReadIdentity(*identity);
   if (const auto pseudonym = root.Find("pseudonym")) ReadPseudonym(*pseudonym, settings.pseudonym);
   if (const auto memory = root.Find("memory")) ReadMemory(*memory, settings.memory);
-  if (const auto redis = root.Find("redis")) ReadRedis(*redis);
+  if (const auto redis = root.Find("redis")) settings.redis = ReadRedis(*redis);
   if (const auto http = root.Find("http")) ReadHttp(*http, settings.http, settings.edge.budget);
   if (const auto admin = root.Find("admin")) ReadAdmin(*admin, settings.admin);
   if (const auto log = root.Find("log")) ReadLog(*log, settings.log);
   CheckListeners(root, settings);
+  CheckKeys(root, settings);
   root.Finish();
   return settings;
 }

@@ -19,11 +19,15 @@
 
 #include "sluice/edge.h"
 #include "sluice/memory_limiter.h"
+#include "sluice/redis_limiter.h"
 
 #include "src/config/document.h"
 #include "src/config/listen_address.h"
 
 namespace sluice::config {
+
+/// Where counters live.
+enum class Provider : std::uint8_t { kMemory, kRedis };
 
 /// Where pseudonym keys are; without keys the daemon makes a random one for its run.
 struct PseudonymSettings {
@@ -67,6 +71,9 @@ class Places {
   std::map<std::string, std::string, std::less<>> places_;
 };
 
+/// The words of `provider`.
+inline constexpr std::array<std::pair<std::string_view, Provider>, 2> kProviderWords{
+    {{"memory", Provider::kMemory}, {"redis", Provider::kRedis}}};
 /// The words of `log.level` and `log.format`.
 inline constexpr std::array<std::pair<std::string_view, LogLevel>, 5> kLogLevelWords{
     {{"trace", LogLevel::kTrace},
@@ -78,10 +85,11 @@ inline constexpr std::array<std::pair<std::string_view, LogFormat>, 2> kLogForma
     {{"text", LogFormat::kText}, {"json", LogFormat::kJson}}};
 
 /// A checked configuration: every value is in its bounds, every name that is used exists.
-/// The provider is not a member: this version has the memory provider only.
 struct Settings {
+  Provider provider = Provider::kMemory;
   EdgeSettings edge;  ///< policies, operations, identity, http.budget, failure_retry_after
   MemoryOptions memory;
+  RedisOptions redis;
   PseudonymSettings pseudonym;
   HttpSettings http;
   AdminSettings admin;
@@ -100,8 +108,12 @@ struct Settings {
 [[nodiscard]] std::expected<Settings, std::vector<Error>> LoadFile(
     const std::string& path, std::span<const std::string> environment);
 
-/// The configuration in effect, every default spelled out, as YAML that loads to equal settings.
-/// Holds no secret: keys are named by their files.
+/// What stands for a password in the configuration in effect.
+inline constexpr std::string_view kMaskedPassword = "***";
+
+/// The configuration in effect, every default spelled out, as YAML that loads to equal settings, a
+/// password excepted. Holds no secret: keys are named by their files, a password is
+/// `kMaskedPassword`.
 [[nodiscard]] std::string Effective(const Settings& settings);
 
 }  // namespace sluice::config

@@ -210,7 +210,7 @@ TEST(Settings, AreRefusedAsAWhole) {
 
 TEST(Settings, ReportEverythingAtOnceInTheOrderOfTheFile) {
   EXPECT_EQ(
-      ErrorsOf(R"(provider: redis
+      ErrorsOf(R"(provider: etcd
 failure_retry_after: 0s
 polices: {}
 policies:
@@ -222,8 +222,7 @@ http: {workers: many, listen: 8080}
 log: {level: loud}
 )"),
       (Lines{
-          "f:1:11: provider: \"redis\": this version has the memory provider only; counters of "
-          "several nodes cannot be shared yet",
+          "f:1:11: provider: \"etcd\" is not known; allowed: memory, redis",
           "f:2:22: failure_retry_after: \"0s\" is out of bounds; allowed: 1ms to 1h",
           "f:3:1: polices: the key is not known (did you mean \"policies\"?); allowed: " +
               kRootKeys,

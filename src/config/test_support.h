@@ -44,10 +44,17 @@ inline bool Equal(const IdentitySettings& a, const IdentitySettings& b) {
          a.forwarded == b.forwarded && a.ipv6_prefix == b.ipv6_prefix && a.anonymous == b.anonymous;
 }
 
+/// The settings that `Effective` shows: without the password.
+inline Settings Masked(Settings settings) {
+  if (!settings.redis.password.empty()) settings.redis.password = kMaskedPassword;
+  return settings;
+}
+
 /// Whether two configurations mean the same; where they were written does not count.
 inline bool Equal(const Settings& a, const Settings& b) {
   const auto equal = [](const auto& x, const auto& y) { return Equal(x, y); };
-  return std::ranges::equal(a.edge.policies, b.edge.policies, equal) &&
+  return a.provider == b.provider && a.redis == b.redis &&
+         std::ranges::equal(a.edge.policies, b.edge.policies, equal) &&
          std::ranges::equal(a.edge.operations, b.edge.operations, equal) &&
          a.edge.default_policy == b.edge.default_policy &&
          Equal(a.edge.identity, b.edge.identity) && a.edge.budget == b.edge.budget &&

@@ -1,6 +1,7 @@
 #include "src/http/server.h"
 
 #include <algorithm>
+#include <future>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -39,6 +40,7 @@ class Worker {
   Worker(const ConversationLimits& limits, const ServerOptions& options, const Service& service,
          ConnectionCounts& counts)
       : tick_(options.tick),
+        make_part_(options.make_worker_part),
         maximum_connections_(options.maximum_connections),
         service_(service),
         counts_(counts),
@@ -51,7 +53,14 @@ class Worker {
     Accept();
     Sweep();
     pool_.Start();
-    thread_ = std::thread([this] { context_.run(); });
+    std::promise<void> has_part;
+    std::future<void> started = has_part.get_future();
+    thread_ = std::thread([this, has_part = std::move(has_part)]() mutable {
+      const std::shared_ptr<void> part = make_part_ ? make_part_(context_) : nullptr;
+      has_part.set_value();
+      context_.run();
+    });
+    started.get();
   }
 
   /// From any thread, as is Join.
@@ -129,6 +138,7 @@ class Worker {
   asio::steady_timer bound_{context_};
   asio::steady_timer pause_{context_};
   const Milliseconds tick_;
+  const WorkerPartFactory make_part_;
   const std::int64_t maximum_connections_;
   const Service& service_;
   ConnectionCounts& counts_;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -15,7 +16,14 @@
 
 #include "src/http/message.h"
 
+namespace boost::asio {
+class io_context;
+}
+
 namespace sluice::http {
+
+/// Makes what belongs to one worker alone, such as its connections to a store.
+using WorkerPartFactory = std::function<std::shared_ptr<void>(boost::asio::io_context&)>;
 
 struct ServerOptions {
   std::string listen{};  ///< host:port, [v6]:port or unix:/path; port 0 takes a free one
@@ -27,12 +35,17 @@ struct ServerOptions {
   std::size_t maximum_body = 64 * 1024;
   std::int64_t maximum_connections = 10'000;  ///< one more is answered 503 and closed
   Milliseconds tick{1'000};                   ///< how often time-outs are looked at
+  /// Called on each worker's thread with its event loop before it serves. What it returns is
+  /// destroyed on that thread when the worker has stopped; requests that are still unanswered then
+  /// may be answered from its destructor. May be empty.
+  WorkerPartFactory make_worker_part{};
 };
 
 /// Thread safety: every member may be called from any thread except a worker's.
 class Server {
  public:
-  /// Listens and starts the workers. Fails with one line that names the address and the reason.
+  /// Listens and starts the workers; returns when each has its part. Fails with one line that names
+  /// the address and the reason.
   [[nodiscard]] static std::expected<std::unique_ptr<Server>, std::string> Start(
       const ServerOptions& options, Service service);
 

@@ -335,5 +335,57 @@ TEST_F(ServerTest, ManyWorkersShareTheConnections) {
   EXPECT_EQ(threads.size(), 3U);
 }
 
+// What a worker owns: answers in its destructor what the server's end found unanswered.
+struct Part {
+  std::deque<std::pair<Reply, std::string>> late;
+  std::thread::id made_on = std::this_thread::get_id();
+  std::vector<std::thread::id>& gone_on;
+  explicit Part(std::vector<std::thread::id>& gone) : gone_on(gone) {}
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+  ~Part() {
+    for (auto& [reply, body] : late) reply({.status = 503, .headers = {}, .body = body});
+    gone_on.push_back(std::this_thread::get_id());
+  }
+};
+
+TEST_F(ServerTest, AWorkersPartLivesOnItsThread) {
+  Part* part = nullptr;
+  std::vector<std::thread::id> gone_on;
+  std::thread::id made_on;
+  std::thread::id served_on;
+  auto server = Server::Start({.listen = "127.0.0.1:0",
+                               .workers = 1,
+                               .make_worker_part =
+                                   [&](auto&) {
+                                     auto made = std::make_shared<Part>(gone_on);
+                                     part = made.get();
+                                     made_on = made->made_on;
+                                     return made;
+                                   }},
+                              {.handle =
+                                   [&](const Request& request, Reply reply) {
+                                     served_on = std::this_thread::get_id();
+                                     part->late.emplace_back(std::move(reply), request.target);
+                                     ++late_count_;
+                                     late_count_.notify_all();
+                                   },
+                               .peer_from = [](std::string_view) { return Peer(); },
+                               .on_reject = {}});
+  ASSERT_TRUE(server);
+  ASSERT_NE(part, nullptr);  // it is there when Start returns
+  Client busy((*server)->port());
+  busy.Send(Get("/left-over"));
+  AwaitLate(1);
+  (*server)->Stop(0ms);
+  (*server)->Join();
+  EXPECT_EQ(made_on, served_on);
+  EXPECT_NE(made_on, std::this_thread::get_id());
+  EXPECT_EQ(gone_on, std::vector{made_on});
+  const auto response = busy.Receive();
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->body, "/left-over");
+}
+
 }  // namespace
 }  // namespace sluice::http

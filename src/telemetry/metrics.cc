@@ -250,8 +250,12 @@ class Metrics::Registry {
     if (sources.connections) {
       report.AddGauge(names::kConnections, "Connections that are open.", sources.connections());
     }
-    if (!sources.memory) return;
-    const MemoryStatistics memory = sources.memory();
+    if (sources.memory) ReportMemory(report, sources.memory());
+    if (sources.redis) ReportRedis(report, sources.redis());
+    if (sources.redis_health) ReportRedisClock(report, sources.redis_health());
+  }
+
+  static void ReportMemory(Report& report, const MemoryStatistics& memory) {
     report.AddGauge(names::kMemoryStates, "States that the memory engine holds.", memory.resident);
     report.AddGauge(names::kMemoryRecords, "Dedup records that the memory engine holds.",
                     memory.records);
@@ -261,6 +265,48 @@ class Metrics::Registry {
                       memory.evicted);
     report.AddCounter(names::kMemoryRejected, "Evaluations rejected because no state could go.",
                       memory.rejected);
+  }
+
+  static void ReportRedis(Report& report, const RedisStatistics& redis) {
+    report.AddGauge(names::kRedisInFlight, "Evaluations that wait for the server.",
+                    redis.in_flight);
+    report.AddGauge(names::kRedisConnections, "Connections to the server that are usable.",
+                    redis.connections);
+    report.AddCounter(names::kRedisConnects,
+                      "Connections that became usable; each loads the scripts.", redis.connects);
+    report.AddCounter(names::kRedisConnectFailures, "Attempts to connect that came to nothing.",
+                      redis.connect_failures);
+    report.AddCounter(names::kRedisDisconnects, "Usable connections that ended.",
+                      redis.disconnects);
+    report.AddCounter(names::kRedisCalls, "Script calls that were sent.", redis.calls);
+    report.AddCounter(names::kRedisEvaluations, "Evaluations that these calls carried.",
+                      redis.evaluations);
+    report.AddCounter(names::kRedisRepeats, "Evaluations sent again because their reply was lost.",
+                      redis.repeats);
+    report.AddCounter(names::kRedisReloads, "Scripts that the server had forgotten.",
+                      redis.reloads);
+    std::vector<ClientMetric> errors;
+    for (const auto& [token, count] : redis.error_replies) {
+      errors.push_back(Counter({LabelOf(names::kError, token)}, static_cast<double>(count)));
+    }
+    report.AddFamily(names::kRedisErrors, "Error replies to script calls, by their first word.",
+                     MetricType::Counter, std::move(errors));
+    report.AddCounter(names::kRedisRejected, "Evaluations rejected because the lane was full.",
+                      redis.rejected);
+    report.AddCounter(names::kRedisExpired, "Evaluations whose deadline passed unanswered.",
+                      redis.expired);
+  }
+
+  static void ReportRedisClock(Report& report, const RedisHealth& health) {
+    const auto seconds = [](auto time) { return std::chrono::duration<double>(time).count(); };
+    if (health.clock_skew) {
+      report.AddFamily(names::kRedisClockSkew, "The server's clock less this machine's.",
+                       MetricType::Gauge, {Gauge({}, seconds(*health.clock_skew))});
+    }
+    if (health.round_trip) {
+      report.AddFamily(names::kRedisRoundTrip, "How long the server's last TIME took.",
+                       MetricType::Gauge, {Gauge({}, seconds(*health.round_trip))});
+    }
   }
 
   std::map<std::string, Series, std::less<>> series_;  // by policy; complete from the start

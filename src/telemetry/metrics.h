@@ -10,13 +10,16 @@
 
 #include "sluice/edge.h"
 #include "sluice/memory_limiter.h"
+#include "sluice/redis_limiter.h"
 
 namespace sluice::telemetry {
 
 /// Where values come from that are read only when somebody asks; each may be empty.
 struct MetricSources {
-  std::function<MemoryStatistics()> memory;
-  std::function<std::int64_t()> connections;
+  std::function<MemoryStatistics()> memory{};
+  std::function<RedisStatistics()> redis{};
+  std::function<RedisHealth()> redis_health{};
+  std::function<std::int64_t()> connections{};
 };
 
 /// All metrics of a process. A series exists from the start for each policy and outcome, so that a

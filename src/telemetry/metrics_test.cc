@@ -119,6 +119,23 @@ TEST(Metrics, ReadsItsSourcesWhenAsked) {
   EXPECT_TRUE(HasLine(text, "sluice_http_connections 2"));
 }
 
+TEST(Metrics, ShowsTheEngineThatThereIs) {
+  Metrics metrics(OnePolicy());
+  metrics.SetSources(
+      {.redis =
+           [] {
+             return RedisStatistics{.in_flight = 4, .repeats = 2, .error_replies = {{"BUSY", 3}}};
+           },
+       .redis_health = [] { return RedisHealth{.clock_skew = -250ms, .round_trip = 500us}; }});
+  const std::string text = metrics.Text();
+  EXPECT_TRUE(HasLine(text, "sluice_redis_in_flight 4")) << text;
+  EXPECT_TRUE(HasLine(text, "sluice_redis_repeats_total 2"));
+  EXPECT_TRUE(HasLine(text, "sluice_redis_error_replies_total{error=\"BUSY\"} 3"));
+  EXPECT_TRUE(HasLine(text, "sluice_redis_clock_skew_seconds -0.25"));
+  EXPECT_TRUE(HasLine(text, "sluice_redis_round_trip_seconds 0.0005"));
+  EXPECT_EQ(text.find("sluice_memory_"), std::string::npos);
+}
+
 TEST(Metrics, LosesNothingUnderThreads) {
   Metrics metrics(OnePolicy());
   {

@@ -168,6 +168,42 @@ class Sluice(Process):
         return samples
 
 
+class Redis(Process):
+    """redis-server on a unix socket, without files; `options` as on its command line."""
+
+    def __init__(self, *options, start=True):
+        super().__init__()
+        self.options = options
+        self.socket = str(self.directory / "redis.sock")
+        self.address = f"unix:{self.socket}"
+        if start:
+            self.start()
+
+    def start(self):
+        self.spawn(["redis-server", "--port", "0", "--unixsocket", self.socket, "--save", "",
+                    *self.options])
+        wait_until(self.answers, lambda: f"redis-server answers\n{self.log}")
+
+    def answers(self):
+        with contextlib.suppress(OSError):
+            return self.command("PING")[:1] in (b"+", b"-")
+        return False
+
+    def command(self, *words):
+        """The first bytes of the reply to one command."""
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(20)
+            client.connect(self.socket)
+            client.sendall(b"*%d\r\n" % len(words)
+                           + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in map(str.encode, words)))
+            return client.recv(65536)
+
+    def kill(self):
+        """As a machine that is gone."""
+        self.signal(signal.SIGKILL)
+        self.wait(20)
+
+
 class Nginx(Process):
     """nginx with the shipped recipe: only the addresses in edge.conf are replaced.
 

@@ -46,6 +46,7 @@ run(${CMAKE_COMMAND} --build ${place}/build)
 run(${place}/build/consumer)
 expect(consumer "${output}" "evaluated 1 1 0, retry in 60000 ms
 answered 200 200 429, Retry-After 60
+asked nobody: unavailable
 version ${VERSION}
 ")
 

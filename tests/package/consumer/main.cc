@@ -1,6 +1,7 @@
 // Two requests a minute: first the engine asked directly, then an edge with addresses and headers.
 #include <chrono>
 #include <cstdio>
+#include <future>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "sluice/memory_limiter.h"
 #include "sluice/policy.h"
 #include "sluice/pseudonymizer.h"
+#include "sluice/redis_limiter.h"
 #include "sluice/testing/manual_clock.h"
 #include "sluice/version.h"
 
@@ -66,6 +68,23 @@ void AskTheEdge(const sluice::Clock& clock, const sluice::Pseudonymizer& pseudon
   std::printf("\n");
 }
 
+void AskNobody(const sluice::Clock& clock, const sluice::Pseudonymizer& pseudonymizer) {
+  const auto limiter =
+      sluice::MakeRedisLimiter({.address = "unix:/nonexistent/redis.sock"}).value();
+  const auto plan = sluice::Plan::Create({TwoAMinute()}).value();
+  sluice::RawIdentity identity;
+  identity.Add(sluice::IdentityKind::kOpaque, "alice");
+  const auto subject =
+      pseudonymizer.SubjectOf(std::move(identity), sluice::IdentityKind::kOpaque, "");
+  const auto now = clock.Now();
+  std::promise<sluice::Outcome> outcome;
+  limiter->Evaluate({.plan = &plan, .subject = subject, .now = now, .deadline = now.steady + 1min},
+                    [&](sluice::Outcome given) { outcome.set_value(std::move(given)); });
+  const auto answer = outcome.get_future().get();
+  const bool unavailable = std::holds_alternative<sluice::Unavailable>(answer);
+  std::printf("asked nobody: %s\n", unavailable ? "unavailable" : "something else");
+}
+
 }  // namespace
 
 int main() {
@@ -73,5 +92,6 @@ int main() {
   const sluice::Pseudonymizer pseudonymizer(1, sluice::PseudonymKey::Random());
   AskTheEngine(clock, pseudonymizer);
   AskTheEdge(clock, pseudonymizer);
+  AskNobody(clock, pseudonymizer);
   std::printf("version %s\n", sluice::kVersion);
 }
