@@ -1,0 +1,275 @@
+"""What can happen to Redis while it is asked."""
+
+import time
+
+from harness import wait_until
+from report import everybody
+from topology import Cluster, SentinelPair, Standalone
+
+# How long servers that watch each other wait for a silent one: where one is to be found dead, and where
+# none is, however slow this machine may be.
+QUICK_MS, PATIENT_MS = 1000, 10_000
+
+ALL = {}  # name: (a function that makes the topology, the scenario, settings for the chapter `redis`)
+
+
+def scenario(topology, **settings):
+    def add(function):
+        ALL[function.__name__.replace("_", "-")] = topology, function, settings
+        return function
+    return add
+
+
+def quick_pair():
+    return SentinelPair(QUICK_MS)
+
+
+def patient_pair():
+    return SentinelPair(PATIENT_MS)
+
+
+def quick_cluster():
+    return Cluster(QUICK_MS)
+
+
+def patient_cluster():
+    return Cluster(PATIENT_MS)
+
+
+def flush_scripts(trial):
+    """Every server forgets its scripts, more than once, and nobody notices."""
+    for _ in range(3):
+        fault = trial.fault("SCRIPT FLUSH everywhere", interrupts=False)
+        for server in trial.topology.servers:
+            server.ask("SCRIPT", "FLUSH")
+        time.sleep(0.5)
+    trial.recover(fault)
+
+
+def restart(server):
+    server.shut_down("NOSAVE")
+    server.start()
+
+
+# --- one server -----------------------------------------------------------------------------------------
+
+@scenario(Standalone)
+def standalone_scripts_flushed(trial):
+    flush_scripts(trial)
+
+
+@scenario(Standalone)
+def standalone_restarted(trial):
+    """Orderly."""
+    [server] = trial.topology.servers
+    fault = trial.fault("restart")
+    restart(server)
+    trial.wait_until_served(fault, server)
+    trial.recover(fault)
+
+
+@scenario(Standalone)
+def standalone_killed(trial):
+    """It wrote what it had answered, so it comes back with that."""
+    [server] = trial.topology.servers
+    fault = trial.fault("kill -9")
+    server.kill()
+    time.sleep(1)
+    server.start()
+    trial.wait_until_served(fault, server)
+    trial.recover(fault)
+
+
+@scenario(Standalone)
+def standalone_stopped(trial):
+    """It hangs and goes on as if nothing had been, with all that was sent to it."""
+    [server] = trial.topology.servers
+    fault = trial.fault("SIGSTOP")
+    server.pause()
+    time.sleep(3)
+    server.resume()
+    trial.wait_until_served(fault, server)
+    trial.recover(fault)
+
+
+# --- a pair and its sentinels ---------------------------------------------------------------------------
+
+@scenario(quick_pair)
+def sentinel_primary_killed(trial):
+    victim, heir = trial.topology.primaries()[0], trial.topology.replica()
+    fault = trial.fault("primary killed -9", loses=True)
+    victim.kill()
+    trial.wait_until_served(fault, heir)
+    trial.recover(fault)
+
+
+@scenario(quick_pair)
+def sentinel_primary_stopped(trial):
+    """The old primary comes back and thinks for some seconds that it still is one."""
+    victim, heir = trial.topology.primaries()[0], trial.topology.replica()
+    fault = trial.fault("primary stopped", loses=True)
+    victim.pause()
+    trial.wait_until_served(fault, heir)
+    trial.recover(fault)
+    victim.resume()
+    trial.recover(trial.fault("the old primary is back", interrupts=False))
+
+
+@scenario(patient_pair)
+def sentinel_scripts_flushed(trial):
+    flush_scripts(trial)
+
+
+@scenario(patient_pair)
+def sentinel_failover(trial):
+    """An operator's. The old primary is not told: until it is made a replica it takes what clients send it."""
+    heir = trial.topology.replica()
+    fault = trial.fault("SENTINEL FAILOVER", loses=True)
+    trial.topology.fail_over()
+    trial.wait_until_served(fault, heir)
+    fault.loses_until = fault.asked
+    trial.recover(fault)
+
+
+@scenario(patient_pair)
+def sentinel_rolling_restart(trial):
+    pair = trial.topology
+    restart(pair.replica())
+    pair.wait_until_whole()
+    for sentinel in pair.sentinels:
+        restart(sentinel)
+        pair.wait_until_whole()
+    old, heir = pair.primaries()[0], pair.replica()
+    fault = trial.fault("SENTINEL FAILOVER", loses=True)
+    pair.fail_over()
+    trial.wait_until_served(fault, heir)
+    fault.loses_until = fault.asked
+    pair.wait_until_named(heir)
+    old.ask("REPLICAOF", "127.0.0.1", heir.port)  # the sentinels would see to it some seconds later
+    pair.wait_until_whole()
+    restart(old)
+    pair.wait_until_whole()
+    trial.recover(fault)
+
+
+# --- a cluster ------------------------------------------------------------------------------------------
+
+def choose_primary(trial):
+    """One of the primaries, its replica and the subjects it has."""
+    victim = trial.rng.choice(trial.topology.primaries())
+    return victim, trial.topology.replica_of(victim), trial.subjects_of(victim)
+
+
+@scenario(quick_cluster)
+def cluster_primary_killed(trial):
+    """Until the replica is promoted, a cluster with default settings serves no slot at all."""
+    victim, heir, subjects = choose_primary(trial)
+    fault = trial.fault("primary killed -9", subjects, spreads=True, loses=True)
+    victim.kill()
+    trial.wait_until_served(fault, heir)
+    trial.recover(fault)
+
+
+@scenario(quick_cluster)
+def cluster_primary_stopped(trial):
+    victim, heir, subjects = choose_primary(trial)
+    fault = trial.fault("primary stopped", subjects, spreads=True, loses=True)
+    victim.pause()
+    trial.wait_until_served(fault, heir)
+    trial.recover(fault)
+    victim.resume()
+    back = trial.fault("the old primary is back", subjects, interrupts=False)
+    trial.topology.wait_until_whole()
+    trial.recover(back)
+
+
+@scenario(patient_cluster)
+def cluster_scripts_flushed(trial):
+    flush_scripts(trial)
+
+
+@scenario(patient_cluster)
+def cluster_failover(trial):
+    """An operator's: nothing is lost, nobody else notices."""
+    _, heir, subjects = choose_primary(trial)
+    fault = trial.fault("CLUSTER FAILOVER", subjects)
+    heir.ask("CLUSTER", "FAILOVER")
+    trial.wait_until_served(fault, heir)
+    trial.recover(fault)
+
+
+@scenario(patient_cluster)
+def cluster_slots_migrated(trial):
+    """There and back. Slots stay open a while with all, a part and none of their keys at the old place."""
+    here, there = trial.rng.sample(trial.topology.primaries(), 2)
+    subjects = set(trial.rng.sample(sorted(trial.subjects_of(here)), 30))
+    for source, target in ((here, there), (there, here)):
+        slots = trial.slots_of(subjects)
+        for slot in slots:
+            trial.topology.open_slot(slot, source, target)
+        trial.fault("slots opened", subjects, interrupts=False)
+        time.sleep(1)
+        # Plans with keys at both places cannot be decided by either; what has one key is asked for.
+        fault = trial.fault("keys moved in part", trial.with_several_limits(subjects))
+        for subject in subjects:
+            trial.topology.move_keys(source, target, trial.keys_of(subject, "steady"))
+        time.sleep(1)
+        for slot in slots:
+            trial.topology.move_slot_keys(slot, source, target)
+        fault.served = time.monotonic()
+        time.sleep(1)
+        fault = trial.fault("slots handed over", subjects, interrupts=False)
+        for slot in slots:
+            trial.topology.close_slot(slot, source, target)
+        trial.topology.wait_until_agreed()
+        time.sleep(1)
+    trial.recover(fault)
+
+
+@scenario(patient_cluster)
+def cluster_node_added_and_removed(trial):
+    cluster = trial.topology
+    fault = trial.fault("a node joins", interrupts=False)
+    node = cluster.start_node()
+    cluster.meet(node, cluster.primaries()[0])
+    wait_until(cluster.is_agreed, lambda: "all know the new node", 60)
+    owners = {subject: cluster.owners()[trial.slot_of(subject)]
+              for subject in trial.rng.sample(sorted(everybody()), 60)}
+    fault = trial.fault("slots move to it", set(owners))
+    for subject, owner in owners.items():
+        move_slot(cluster, trial.slot_of(subject), owner, node)
+    trial.wait_until_served(fault, node)
+    trial.recover(fault)
+    fault = trial.fault("slots move back", set(owners))
+    for subject, owner in owners.items():
+        move_slot(cluster, trial.slot_of(subject), node, owner)
+    fault.served = time.monotonic()
+    cluster.wait_until_agreed()
+    fault = trial.fault("the node leaves", interrupts=False)
+    cluster.remove_node(node)
+    trial.recover(fault)
+
+
+def move_slot(cluster, slot, source, target):
+    cluster.open_slot(slot, source, target)
+    cluster.move_slot_keys(slot, source, target)
+    cluster.close_slot(slot, source, target)
+
+
+@scenario(patient_cluster)
+def cluster_rolling_restart(trial):
+    """Replicas first; a primary hands over to its replica and is one when it is restarted."""
+    cluster = trial.topology
+    primaries = cluster.primaries()
+    for primary in primaries:
+        restart(cluster.replica_of(primary))
+        cluster.wait_until_whole()
+    for primary in primaries:
+        heir, subjects = cluster.replica_of(primary), trial.subjects_of(primary)
+        fault = trial.fault("CLUSTER FAILOVER", subjects)
+        heir.ask("CLUSTER", "FAILOVER")
+        trial.wait_until_served(fault, heir)
+        cluster.wait_until_whole()
+        restart(primary)
+        cluster.wait_until_whole()
+    trial.recover(fault)

@@ -1,0 +1,160 @@
+"""One daemon under a steady load before a topology, while a scenario does its worst."""
+
+import contextlib
+import pathlib
+import tempfile
+import threading
+import time
+
+import books
+import harness
+from load import POLICIES, Load, plan_of
+from report import CONNECT_WINDOW, Fault, Record, evaluated_from, everybody, print_report
+from resp import slot_of
+
+WORKERS = 4
+PATIENCE = 30.0  # seconds in which everybody must be served after a fault, whatever the bars say
+
+
+class Trial(contextlib.ExitStack):
+    """A context: the daemon runs and the load goes on inside it. `rng` chooses the scenario's victims."""
+
+    def __init__(self, topology, rng, rate, calm, settings):
+        super().__init__()
+        self.topology, self.rng, self.calm = topology, rng, calm
+        self.faults = []
+        try:
+            self.sluice = self.enter_context(harness.Sluice(self.configuration(settings), tcp=True))
+            self.load = Load(self.sluice.address, rate, rng)
+            self.load.mark()
+            self.tags = books.read_tags(topology)
+            self.meter = self.enter_context(Meter(self.sluice))
+            self.load.start()
+            self.callback(self.load.stop)
+            self.stay_calm()
+        except BaseException:
+            self.close()
+            raise
+
+    def configuration(self, settings):
+        folder = pathlib.Path(self.enter_context(tempfile.TemporaryDirectory()))
+        key = folder / "pseudonym.key"
+        assert harness.run("keygen", key).returncode == 0
+        return {
+            "provider": "redis",
+            "redis": {"prefix": books.PREFIX} | self.topology.settings() | settings,
+            "default_policy": "steady",
+            "policies": POLICIES,
+            "pseudonym": {"active_version": 1, "keys": {"1": {"file": str(key)}}},
+            "identity": {"trusted_proxies": ["127.0.0.0/8"]},
+            "http": {"workers": WORKERS},
+        }
+
+    def stay_calm(self):
+        """Lets the load go on for a while."""
+        time.sleep(self.calm)
+
+    def subjects_of(self, server):
+        """Those whose counters `server` has now."""
+        owners = self.topology.owners()
+        return {number for number in self.tags if owners[self.slot_of(number)] is server}
+
+    def slot_of(self, subject):
+        return slot_of(self.tags[subject])
+
+    def slots_of(self, subjects):
+        return {self.slot_of(subject) for subject in subjects}
+
+    def keys_of(self, subject, *policies):
+        return [books.key_of(self.tags[subject], policy) for policy in policies]
+
+    @staticmethod
+    def with_several_limits(subjects):
+        return {subject for subject in subjects if len(plan_of(subject)) > 1}
+
+    def probe(self, subjects):
+        """A key that lives where the counters of those subjects do."""
+        return b"probe:" + self.tags[min(subjects)]
+
+    def fault(self, name, subjects=None, **kind):
+        """Call it right before the fault; `kind` are fields of Fault."""
+        fault = Fault(name, time.monotonic(), everybody() if subjects is None else subjects, **kind)
+        fault.served = fault.at
+        self.faults.append(fault)
+        return fault
+
+    def wait_until_served(self, fault, server):
+        """Waits until `server` takes writes for the fault's subjects, and until it ran a script."""
+        calls = server.script_calls()
+        probe = self.probe(fault.subjects)
+        harness.wait_until(lambda: server.accepts(probe), lambda: f"{server} serves\n{server.log}", 60)
+        fault.served = time.monotonic()
+        calls = min(calls, server.script_calls())  # it may have begun anew
+        give_up = fault.served + PATIENCE
+        while server.script_calls() <= calls and time.monotonic() < give_up:
+            time.sleep(0.01)
+        fault.asked = time.monotonic()
+
+    def recover(self, fault):
+        """Waits until all its subjects are served, as far as they ever are, and its connects are counted."""
+        give_up = fault.served + PATIENCE
+        while len(evaluated_from(self.seen(), fault)) < len(fault.subjects) and time.monotonic() < give_up:
+            time.sleep(0.1)
+        time.sleep(max(0.0, fault.at + CONNECT_WINDOW - time.monotonic()))
+
+    def seen(self, balance=None):
+        answers = sorted(self.load.answers.copy(), key=lambda answer: answer.sent)
+        # Without a label for the server, the lanes of all of them are counted as one set.
+        sets = 1 if any("=" in name for name in self.meter.samples[-1][1]) else len(self.topology.primaries())
+        return Record(answers, self.faults, balance, self.meter.samples, WORKERS * sets, self.load.began,
+                      time.monotonic())
+
+    def finish(self, title):
+        """Ends load and daemon, does the books and prints the report. Gives the bars that were broken."""
+        self.load.stop()
+        self.meter.stop()
+        answers = self.load.answers
+        record = self.seen(books.balance(answers, books.read_counters(self.topology), self.tags))
+        broken = print_report(title, record)
+        status = harness.ended_by(self.sluice, harness.signal.SIGTERM, 20)
+        if status != 0:
+            broken.append(f"the daemon ended with {status}")
+        if broken:
+            print("  the end of its log:", *self.sluice.log.splitlines()[-30:], sep="\n    ", flush=True)
+        return broken
+
+
+class Meter:
+    """Reads the daemon's connections to Redis several times a second."""
+
+    def __init__(self, sluice):
+        self.sluice = sluice
+        self.samples = []
+        self.ending = threading.Event()
+        self.sample()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        while not self.ending.wait(0.25):
+            with contextlib.suppress(OSError):
+                self.sample()
+
+    def sample(self):
+        attempts = {}
+        for name, value in self.sluice.metrics().items():
+            for family in ("sluice_redis_connects_total", "sluice_redis_connect_failures_total"):
+                if name.startswith(family):
+                    lanes = name.removeprefix(family)
+                    attempts[lanes] = attempts.get(lanes, 0) + value
+        self.samples.append((time.monotonic(), attempts))
+
+    def stop(self):
+        self.ending.set()
+        self.thread.join()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
