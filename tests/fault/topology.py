@@ -72,6 +72,10 @@ class Server(harness.Process):
         with Client(self.port) as client:
             return client.ask(*words)
 
+    def ask_all(self, commands):
+        with Client(self.port) as client:
+            return client.ask_all(list(commands))
+
     def runs(self):
         return self.child.poll() is None and not self.stopped
 
@@ -312,14 +316,14 @@ class Cluster(Topology):
                     and role[2] == primary.port and role[3] == b"connected")
 
     def wait_until_agreed(self):
-        """All running nodes see the same owner for each slot, and serve."""
+        """All running nodes see the same owner for each slot and the same replicas, and serve."""
         wait_until(self.is_agreed, lambda: "\n".join(
             f"{node}: {node.ask('CLUSTER', 'NODES').decode()}" for node in self.servers if node.runs()), 60)
 
     def is_agreed(self):
         running = [node for node in self.servers if node.runs()]
-        claims = [{line.id: line.ranges for line in view(node) if line.ranges} for node in running]
-        return (all(claim == claims[0] for claim in claims)
+        views = [{line.id: (line.primary, line.ranges) for line in view(node)} for node in running]
+        return (all(view == views[0] for view in views)
                 and all(b"cluster_state:ok" in node.ask("CLUSTER", "INFO") for node in running))
 
     def wait_until_whole(self):
@@ -329,24 +333,25 @@ class Cluster(Topology):
             wait_until(lambda: all(node.has_replica() for node in self.primaries()),
                        lambda: "every primary has a replica", 60)
 
-    def open_slot(self, slot, source, target):
-        """Holds a slot between two nodes: keys may be on either."""
-        target.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", source.id)
-        source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", target.id)
+    @staticmethod
+    def open_slots(slots, source, target):
+        """Holds slots between two nodes: keys may be on either."""
+        target.ask_all(("CLUSTER", "SETSLOT", slot, "IMPORTING", source.id) for slot in slots)
+        source.ask_all(("CLUSTER", "SETSLOT", slot, "MIGRATING", target.id) for slot in slots)
 
     @staticmethod
     def move_keys(source, target, keys):
-        for key in keys:
-            source.ask("MIGRATE", "127.0.0.1", target.port, key, 0, 5000)
+        source.ask_all(("MIGRATE", "127.0.0.1", target.port, key, 0, 5000) for key in keys)
 
-    def move_slot_keys(self, slot, source, target):
-        while keys := source.ask("CLUSTER", "GETKEYSINSLOT", slot, 100):
-            self.move_keys(source, target, keys)
+    def move_slots_keys(self, slots, source, target):
+        for slot in slots:
+            while keys := source.ask("CLUSTER", "GETKEYSINSLOT", slot, 100):
+                self.move_keys(source, target, keys)
 
-    def close_slot(self, slot, source, target):
-        """Gives an open slot to `target`, which must have all its keys; the others learn it as well."""
-        for node in [target, source, *self.primaries()]:
-            node.ask("CLUSTER", "SETSLOT", slot, "NODE", target.id)
+    def close_slots(self, slots, source, target):
+        """Gives open slots to `target`, which must have all their keys; the others learn it as well."""
+        for node in [target, source, *set(self.primaries()) - {source, target}]:
+            node.ask_all(("CLUSTER", "SETSLOT", slot, "NODE", target.id) for slot in slots)
 
     def remove_node(self, leaver):
         """Takes out a node that has no slots and no replicas."""
@@ -374,7 +379,7 @@ class Line:
     """One node as another sees it: a line of CLUSTER NODES."""
 
     def __init__(self, text):
-        self.id, self.address, flags, _, _, _, epoch, _, *slots = text.split()
+        self.id, _, flags, self.primary, _, _, epoch, _, *slots = text.split()
         self.flags = flags.split(",")
         self.epoch = int(epoch)
         spans = [slot.split("-") for slot in slots if not slot.startswith("[")]

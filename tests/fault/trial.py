@@ -65,8 +65,8 @@ class Trial(contextlib.ExitStack):
     def slots_of(self, subjects):
         return {self.slot_of(subject) for subject in subjects}
 
-    def keys_of(self, subject, *policies):
-        return [books.key_of(self.tags[subject], policy) for policy in policies]
+    def key_of(self, subject, policy):
+        return books.key_of(self.tags[subject], policy)
 
     @staticmethod
     def with_several_limits(subjects):
