@@ -67,6 +67,11 @@ def connects_a_lane(record, fault):
     return max(((after[name] - before.get(name, 0)) / record.lanes for name in after), default=0.0)
 
 
+def overslept(record, answer):
+    """Whether the load was too late itself to see an answer in time."""
+    return answer.outcome == "unanswered" and lateness(record, answer.sent, answer.done) > 1
+
+
 def excused(record, answer):
     """Whether a failure had a reason: a fault that interrupts, or this machine, too slow for the deadline."""
     if answer.done - answer.sent >= BUDGET_MS / 1000:
@@ -90,7 +95,7 @@ def broken_bars(record):
 
 def broken_by_answers(record):
     for outcome in ("denied", "incompatible", "unanswered"):
-        those = [a for a in record.answers if a.outcome == outcome]
+        those = [a for a in record.answers if a.outcome == outcome and not overslept(record, a)]
         if those:
             yield f"{len(those)} evaluations were {outcome}, the first {seconds(record, those[0])}"
     wrong = [a for a in record.answers if a.wrong]

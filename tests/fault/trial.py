@@ -9,7 +9,7 @@ import time
 import books
 import harness
 from load import POLICIES, Load, plan_of
-from report import CONNECT_WINDOW, Fault, Record, evaluated_from, everybody, print_report
+from report import CONNECT_WINDOW, Fault, Record, everybody, print_report
 from resp import slot_of
 
 WORKERS = 4
@@ -98,27 +98,30 @@ class Trial(contextlib.ExitStack):
     def recover(self, fault):
         """Waits until all its subjects are served, as far as they ever are, and its connects are counted."""
         give_up = fault.served + PATIENCE
-        while len(evaluated_from(self.seen(), fault)) < len(fault.subjects) and time.monotonic() < give_up:
+        missing, looked = set(fault.subjects), 0
+        while missing and time.monotonic() < give_up:
             time.sleep(0.1)
+            new = self.load.answers[looked:]
+            looked += len(new)
+            missing -= {answer.subject for answer in new if answer.evaluated and answer.sent >= fault.served}
         time.sleep(max(0.0, fault.at + CONNECT_WINDOW - time.monotonic()))
-
-    def seen(self, balance=None):
-        answers = sorted(self.load.answers.copy(), key=lambda answer: answer.sent)
-        # Without a label for the server, the lanes of all of them are counted as one set.
-        sets = 1 if any("=" in name for name in self.meter.samples[-1][1]) else len(self.topology.primaries())
-        return Record(answers, self.faults, balance, self.meter.samples, WORKERS * sets, self.load.began,
-                      time.monotonic())
 
     def finish(self, title):
         """Ends load and daemon, does the books and prints the report. Gives the bars that were broken."""
         self.load.stop()
         self.meter.stop()
-        answers = self.load.answers
-        record = self.seen(books.balance(answers, books.read_counters(self.topology), self.tags))
+        balance = books.balance(self.load.answers, books.read_counters(self.topology), self.tags)
+        # Without a label for the server, the lanes of all of them are counted as one set.
+        labelled = any("=" in name for name in self.meter.samples[-1][1])
+        sets = 1 if labelled else len(self.topology.primaries())
+        answers = sorted(self.load.answers, key=lambda answer: answer.sent)
+        record = Record(answers, self.faults, balance, self.meter.samples, WORKERS * sets, self.load.began,
+                        time.monotonic())
         broken = print_report(title, record)
         status = harness.ended_by(self.sluice, harness.signal.SIGTERM, 20)
         if status != 0:
             broken.append(f"the daemon ended with {status}")
+            print(f"  BROKEN: {broken[-1]}")
         if broken:
             print("  the end of its log:", *self.sluice.log.splitlines()[-30:], sep="\n    ", flush=True)
         return broken
