@@ -19,17 +19,9 @@
 
 #include "sluice/redis_limiter.h"
 
+#include "src/redis/address.h"
+
 namespace sluice::redis {
-
-/// Where a server listens.
-struct Address {
-  std::string host{};  ///< a name or a literal without brackets; empty for a unix socket
-  std::string port{};
-  std::string unix_path{};
-};
-
-/// Reads host:port, [v6]:port or unix:/path, or says in one sentence what is wrong.
-[[nodiscard]] std::expected<Address, std::string> ParseAddress(std::string_view text);
 
 /// The context for connections with these settings, or one sentence on which file is wrong and why.
 [[nodiscard]] std::expected<std::shared_ptr<boost::asio::ssl::context>, std::string> MakeTlsContext(
