@@ -24,14 +24,23 @@ class Fault:
 
 
 @dataclasses.dataclass
+class Sample:
+    """What the daemon has counted so far."""
+
+    time: float
+    attempts: int  # connections to servers that it tried
+    redirects: int  # evaluations that a server sent elsewhere
+
+
+@dataclasses.dataclass
 class Record:
     """All that was seen of a trial."""
 
     answers: list
     faults: list
     balance: object
-    attempts: list  # (time, {lanes: connections that were tried so far})
-    lanes: int  # in each of the sets that `attempts` tells apart
+    samples: list
+    lanes: int  # to each server
     began: float
     ended: float
 
@@ -57,14 +66,15 @@ def lateness(record, start, end):
     return max((a.sent - a.due for a in record.answers if start <= a.due <= end), default=0.0)
 
 
-def connects_a_lane(record, fault):
-    """Connections tried in the window after a fault, for each lane of the worst set."""
-    def at(time):
-        return max((s for s in record.attempts if s[0] <= time), default=record.attempts[0],
-                   key=lambda sample: sample[0])[1]
+def sample_at(record, time):
+    """The newest one by then."""
+    return max((s for s in record.samples if s.time <= time), default=record.samples[0], key=lambda s: s.time)
 
-    before, after = at(fault.at), at(fault.at + CONNECT_WINDOW)
-    return max(((after[name] - before.get(name, 0)) / record.lanes for name in after), default=0.0)
+
+def connects_a_lane(record, fault):
+    """Connections tried in the window after a fault, as if one server's lanes had made them all."""
+    before, after = (sample_at(record, time) for time in (fault.at, fault.at + CONNECT_WINDOW))
+    return (after.attempts - before.attempts) / record.lanes
 
 
 def overslept(record, answer):
@@ -121,6 +131,9 @@ def broken_by_counters(record):
 
 
 def broken_by_faults(record):
+    redirects = sample_at(record, record.faults[0].at).redirects - record.samples[0].redirects
+    if redirects:
+        yield f"{redirects} evaluations were sent to the wrong server before any fault"
     for fault in record.faults:
         first = evaluated_from(record, fault)
         missing = len(fault.subjects) - len(first)
@@ -167,6 +180,8 @@ def figures(record):
         if first:
             parts.append(f"first evaluated {min(first.values()) - fault.served:.2f} s later,"
                          f" all {len(first)} subjects {max(first.values()) - fault.served:.2f} s later")
+        if failures := [a.sent for a in record.answers if not a.evaluated and a.sent >= fault.served]:
+            parts.append(f"the last to fail was sent {max(failures) - fault.served:.2f} s later")
         if fault.asked is not None:
             parts.append(f"the new primary first asked {fault.asked - fault.served:.2f} s later")
         parts.append(f"longest gap {longest_gap(record, fault):.2f} s")
@@ -178,6 +193,9 @@ def figures(record):
            + f"; {sum(a.replayed for a in record.answers)} replayed;"
            + f" took {1000 * took[len(took) // 2]:.1f} ms in the middle, {1000 * took[-1]:.0f} ms at most;"
            + f" sent up to {1000 * lateness(record, record.began, record.ended):.0f} ms late")
+    first, last = record.samples[0], record.samples[-1]
+    yield (f"  lanes: {last.attempts - first.attempts} connections tried,"
+           f" {last.redirects - first.redirects} evaluations sent elsewhere by a server")
     books = record.balance
     yield (f"  counters: {books.allowed} told, {books.charged} charged, {books.unknown} unknown;"
            f" {books.lost} lost (at most {losable(record)} may be), {books.excess} in excess,"

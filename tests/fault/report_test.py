@@ -9,7 +9,7 @@ sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent)]
 
 from books import Balance, balance  # noqa: E402
 from load import BAND, LIMIT, Answer, plan_of, understand  # noqa: E402
-from report import Fault, Record, broken_bars, everybody, figures, timeline  # noqa: E402
+from report import Fault, Record, Sample, broken_bars, everybody, figures, timeline  # noqa: E402
 from resp import encoded, slot_of  # noqa: E402
 
 FAULT, SERVED, END = 102.0, 103.0, 109.0
@@ -29,7 +29,7 @@ def good_run():
                for sent in (100.0, 101.0, SERVED + 0.1, 105.0) for subject in everybody()]
     answers += [failure(FAULT + subject / 1000, subject) for subject in everybody()]
     return Record(answers, [Fault("fault", FAULT, everybody(), served=SERVED, asked=SERVED + 0.1)],
-                  Balance(), [(100.0, {"": 4}), (FAULT + 4, {"": 44}), (END, {"": 400})], 4, 100.0, END)
+                  Balance(), [Sample(100.0, 4, 7), Sample(FAULT + 4, 44, 9), Sample(END, 400, 9)], 4, 100.0, END)
 
 
 class Bars(unittest.TestCase):
@@ -55,6 +55,9 @@ class Bars(unittest.TestCase):
 
         def with_balance(**fields):
             return lambda record: setattr(record, "balance", Balance(**fields))
+
+        def with_sample(*numbers):
+            return lambda record: record.samples.append(Sample(*numbers))
 
         def without_answers_after(time, subjects):
             return lambda record: setattr(record, "answers", [
@@ -82,8 +85,9 @@ class Bars(unittest.TestCase):
             (without_answers_after(104, everybody()), None),
             (with_fault(served=FAULT + 0.5), None),
             (with_fault(asked=SERVED + 2.1), "the new primary was not asked"),
-            (lambda record: record.attempts.insert(2, (FAULT + 5, {"": 45})), "10.2 connects a lane"),
-            (lambda record: record.attempts.insert(2, (FAULT + 5.1, {"": 45})), None),
+            (with_sample(FAULT + 5, 45, 9), "10.2 connects a lane"),
+            (with_sample(FAULT + 5.1, 45, 9), None),
+            (with_sample(FAULT, 4, 8), "1 evaluations were sent to the wrong server"),
         ]
         for number, (change, sentence) in enumerate(cases):
             with self.subTest(case=number):

@@ -9,7 +9,7 @@ import time
 import books
 import harness
 from load import POLICIES, Load, plan_of
-from report import CONNECT_WINDOW, Fault, Record, everybody, print_report
+from report import CONNECT_WINDOW, Fault, Record, Sample, everybody, print_report
 from resp import slot_of
 
 WORKERS = 4
@@ -111,11 +111,8 @@ class Trial(contextlib.ExitStack):
         self.load.stop()
         self.meter.stop()
         balance = books.balance(self.load.answers, books.read_counters(self.topology), self.tags)
-        # Without a label for the server, the lanes of all of them are counted as one set.
-        labelled = any("=" in name for name in self.meter.samples[-1][1])
-        sets = 1 if labelled else len(self.topology.primaries())
         answers = sorted(self.load.answers, key=lambda answer: answer.sent)
-        record = Record(answers, self.faults, balance, self.meter.samples, WORKERS * sets, self.load.began,
+        record = Record(answers, self.faults, balance, self.meter.samples, WORKERS, self.load.began,
                         time.monotonic())
         broken = print_report(title, record)
         status = harness.ended_by(self.sluice, harness.signal.SIGTERM, 20)
@@ -128,7 +125,7 @@ class Trial(contextlib.ExitStack):
 
 
 class Meter:
-    """Reads the daemon's connections to Redis several times a second."""
+    """Reads what the daemon counts, several times a second."""
 
     def __init__(self, sluice):
         self.sluice = sluice
@@ -144,13 +141,12 @@ class Meter:
                 self.sample()
 
     def sample(self):
-        attempts = {}
-        for name, value in self.sluice.metrics().items():
-            for family in ("sluice_redis_connects_total", "sluice_redis_connect_failures_total"):
-                if name.startswith(family):
-                    lanes = name.removeprefix(family)
-                    attempts[lanes] = attempts.get(lanes, 0) + value
-        self.samples.append((time.monotonic(), attempts))
+        counted = self.sluice.metrics()
+
+        def total(*names):
+            return int(sum(counted.get(f"sluice_redis_{name}_total", 0) for name in names))
+
+        self.samples.append(Sample(time.monotonic(), total("connects", "connect_failures"), total("redirects")))
 
     def stop(self):
         self.ending.set()
