@@ -19,8 +19,15 @@ class Fault:
     spreads: bool = False  # those of all others may as well
     loses: bool = False  # what the old primary had not yet told its replica is gone
     loses_until: float = 0.0  # and what it still answers until then
+    replicated: bool = False  # of that, only what says of itself that no replica has it
     served: float = 0.0  # from when on somebody takes writes for them
+    announced: float | None = None  # when those whom clients ask named that somebody, if it was watched
     asked: float | None = None  # when the server that serves them ran their first script, if it was watched
+
+    @property
+    def known(self):
+        """From when on clients could be served."""
+        return max(self.served, self.announced or 0.0)
 
 
 @dataclasses.dataclass
@@ -88,13 +95,14 @@ def excused(record, answer):
         return True
     return any(fault.interrupts and (fault.spreads or answer.subject in fault.subjects)
                and fault.at <= answer.done
-               and answer.sent <= fault.served + SERVED_TO_ANSWERED for fault in record.faults)
+               and answer.sent <= fault.known + SERVED_TO_ANSWERED for fault in record.faults)
 
 
 def losable(record):
     """How many evaluations may be missing: those from a second before a fault that loses data on."""
     return sum(any(fault.loses and answer.subject in fault.subjects and fault.at - 1 <= answer.done
-                   and answer.sent <= max(fault.at, fault.loses_until) for fault in record.faults)
+                   and answer.sent <= max(fault.at, fault.loses_until)
+                   and (not fault.replicated or answer.certainty == "unreplicated") for fault in record.faults)
                for answer in record.answers if answer.outcome == "allowed")
 
 
@@ -139,10 +147,10 @@ def broken_by_faults(record):
         missing = len(fault.subjects) - len(first)
         if missing:
             yield f"{fault.name}: {missing} subjects were never evaluated again"
-        bar = SERVED_TO_ANSWERED + lateness(record, fault.at, fault.served + SERVED_TO_ANSWERED)
-        if not first or min(first.values()) - fault.served > bar:
+        bar = SERVED_TO_ANSWERED + lateness(record, fault.at, fault.known + SERVED_TO_ANSWERED)
+        if not first or min(first.values()) - fault.known > bar:
             yield f"{fault.name}: no evaluated answer within {bar:.2f} s of a primary that serves"
-        if fault.asked is not None and fault.asked - fault.served > bar:
+        if fault.asked is not None and fault.asked - fault.known > bar:
             yield f"{fault.name}: the new primary was not asked within {bar:.2f} s"
         connects = connects_a_lane(record, fault)
         if connects > CONNECTS:
@@ -177,6 +185,8 @@ def figures(record):
         first = evaluated_from(record, fault)
         parts = [f"  {fault.name} at {fault.at - record.began:.2f} s:"
                  f" served again after {fault.served - fault.at:.2f} s"]
+        if fault.announced is not None:
+            parts.append(f"announced {fault.announced - fault.served:.2f} s later")
         if first:
             parts.append(f"first evaluated {min(first.values()) - fault.served:.2f} s later,"
                          f" all {len(first)} subjects {max(first.values()) - fault.served:.2f} s later")

@@ -94,13 +94,19 @@ def standalone_stopped(trial):
 # --- a pair and its sentinels ---------------------------------------------------------------------------
 
 @scenario(quick_pair)
-def sentinel_primary_killed(trial):
+def sentinel_primary_killed(trial, **kind):
     victim, heir = trial.topology.primaries()[0], trial.topology.replica()
-    fault = trial.fault("primary killed -9", loses=True)
+    fault = trial.fault("primary killed -9", loses=True, **kind)
     victim.kill()
     trial.wait_until_served(fault, heir)
     trial.recover(fault)
     trial.topology.wait_until_named(heir)
+
+
+@scenario(quick_pair, wait_replicas=1)
+def sentinel_primary_killed_replicated(trial):
+    """Answers wait for the replica, so none of them is lost. Afterwards there is no replica to wait for."""
+    sentinel_primary_killed(trial, replicated=True)
 
 
 @scenario(quick_pair)

@@ -164,6 +164,10 @@ class Topology(contextlib.ExitStack):
         """The primary of each slot."""
         return self.primaries() * SLOTS
 
+    def announces(self, _server):
+        """Whether those whom clients ask for a primary name this one."""
+        return True
+
 
 class Standalone(Topology):
     """One server that has lost nothing when it comes back."""
@@ -206,6 +210,9 @@ class SentinelPair(Topology):
         ports = [s.named() for s in self.sentinels if s.runs()]
         port = max(set(ports), key=ports.count)
         return [s for s in self.servers if s.port == port]
+
+    def announces(self, server):
+        return any(s.named() == server.port for s in self.sentinels if s.runs())
 
     def replica(self):
         """The other one."""
@@ -308,6 +315,10 @@ class Cluster(Topology):
 
     def primaries(self):
         return sorted({node for node in self.owners() if node}, key=self.servers.index)
+
+    def announces(self, server):
+        return any(line.id == server.id and line.ranges
+                   for node in self.servers if node.runs() and node is not server for line in view(node))
 
     def replica_of(self, primary):
         """A node that follows `primary` and has all of it."""

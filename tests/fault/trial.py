@@ -84,16 +84,20 @@ class Trial(contextlib.ExitStack):
         return fault
 
     def wait_until_served(self, fault, server):
-        """Waits until `server` takes writes for the fault's subjects, and until it ran a script."""
+        """Waits until `server` takes writes for the fault's subjects, is announced, and ran a script."""
         calls = server.script_calls()
         probe = self.probe(fault.subjects)
         harness.wait_until(lambda: server.accepts(probe), lambda: f"{server} serves\n{server.log}", 60)
         fault.served = time.monotonic()
         calls = min(calls, server.script_calls())  # it may have begun anew
-        give_up = fault.served + PATIENCE
-        while server.script_calls() <= calls and time.monotonic() < give_up:
+        fault.announced = fault.asked = None
+        while not (fault.announced and fault.asked):
+            now = time.monotonic()
+            if not fault.announced and self.topology.announces(server):
+                fault.announced = now
+            if not fault.asked and (server.script_calls() > calls or now > fault.served + PATIENCE):
+                fault.asked = now
             time.sleep(0.01)
-        fault.asked = time.monotonic()
 
     def recover(self, fault):
         """Waits until all its subjects are served, as far as they ever are, and its connects are counted."""
