@@ -211,8 +211,8 @@ def cluster_slots_migrated(trial):
     """There and back. Slots stay open a while with all, a part and none of their keys at the old place."""
     cluster = trial.topology
     here, there = trial.rng.sample(cluster.primaries(), 2)
-    subjects = set(trial.rng.sample(sorted(trial.subjects_of(here)), 30))
-    slots = trial.slots_of(subjects)
+    slots = trial.choose_slots(here, 30)
+    subjects = trial.subjects_in(slots)
     for source, target in ((here, there), (there, here)):
         trial.fault("slots opened", subjects, interrupts=False)
         cluster.open_slots(slots, source, target)
@@ -241,20 +241,21 @@ def cluster_node_added_and_removed(trial):
     wait_until(cluster.is_agreed, lambda: "all know the new node", 60)
 
     # Between their first key and their last, plans with several keys cannot be decided.
-    shares = [(donor, set(trial.rng.sample(sorted(trial.subjects_of(donor)), 20))) for donor in donors]
-    moved = set().union(*(subjects for _, subjects in shares))
+    shares = [(donor, trial.choose_slots(donor, 20)) for donor in donors]
+    moved = set().union(*(trial.subjects_in(slots) for _, slots in shares))
     fault = trial.fault("slots move to it", moved)
-    for donor, subjects in shares:
-        move_slots(cluster, trial.slots_of(subjects), donor, node)
+    for donor, slots in shares:
+        move_slots(cluster, slots, donor, node)
     trial.wait_until_served(fault, node)
     cluster.wait_until_agreed()
     trial.recover(fault)
 
     fault = trial.fault("slots move back", moved)
-    for donor, subjects in shares:
-        move_slots(cluster, trial.slots_of(subjects), node, donor)
+    for donor, slots in shares:
+        move_slots(cluster, slots, node, donor)
     fault.served = time.monotonic()
     cluster.wait_until_agreed()
+    trial.recover(fault)
     fault = trial.fault("the node leaves", interrupts=False)
     cluster.remove_node(node)
     trial.recover(fault)

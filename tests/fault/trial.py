@@ -62,8 +62,13 @@ class Trial(contextlib.ExitStack):
     def slot_of(self, subject):
         return slot_of(self.tags[subject])
 
-    def slots_of(self, subjects):
-        return {self.slot_of(subject) for subject in subjects}
+    def choose_slots(self, server, count):
+        """Slots of `server` in which subjects have their counters."""
+        slots = {self.slot_of(subject) for subject in self.subjects_of(server)}
+        return set(self.rng.sample(sorted(slots), count))
+
+    def subjects_in(self, slots):
+        return {subject for subject in self.tags if self.slot_of(subject) in slots}
 
     def key_of(self, subject, policy):
         return books.key_of(self.tags[subject], policy)
