@@ -206,7 +206,8 @@ TEST(ClusterOfOne, IsToldApartFromAStandaloneServer) {
   options.addresses = {server.address()};
   const auto clustered = MakeLimiter(options);
   ASSERT_TRUE(Eventually([&] { return !clustered->Health().category.empty(); }));
-  EXPECT_EQ(clustered->Health().reason, "standalone server, cluster configured");
+  EXPECT_EQ(clustered->Health().reason,
+            server.address() + ": standalone server, cluster configured");
   EXPECT_EQ(Word(AskNow(*clustered, plan)), "server-incompatible");
 }
 
