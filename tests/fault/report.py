@@ -179,21 +179,29 @@ def timeline(record):
         yield f"  {second:6}  {good:9}  {', '.join(bad):60} {' '.join(names)}".rstrip()
 
 
+def service_again(record, fault):
+    """Phrases: how soon its subjects were evaluated again; times are from when somebody took their writes."""
+    yield f"served again after {fault.served - fault.at:.2f} s"
+    if fault.announced is not None:
+        yield f"announced {fault.announced - fault.served:.2f} s later"
+    if first := evaluated_from(record, fault):
+        yield (f"first evaluated {min(first.values()) - fault.served:.2f} s later,"
+               f" all {len(first)} subjects {max(first.values()) - fault.served:.2f} s later")
+    end = min((other.at for other in record.faults if other.at > fault.at), default=record.ended)
+    failures = [a.sent for a in record.answers
+                if not a.evaluated and fault.served <= a.sent < end and a.subject in fault.subjects]
+    if failures:
+        yield f"the last to fail was sent {max(failures) - fault.served:.2f} s later"
+    if fault.asked is not None:
+        yield f"the server first asked {fault.asked - fault.served:.2f} s later"
+
+
 def figures(record):
     """Lines: the faults, the answers and the counters."""
     for fault in record.faults:
-        first = evaluated_from(record, fault)
-        parts = [f"  {fault.name} at {fault.at - record.began:.2f} s:"
-                 f" served again after {fault.served - fault.at:.2f} s"]
-        if fault.announced is not None:
-            parts.append(f"announced {fault.announced - fault.served:.2f} s later")
-        if first:
-            parts.append(f"first evaluated {min(first.values()) - fault.served:.2f} s later,"
-                         f" all {len(first)} subjects {max(first.values()) - fault.served:.2f} s later")
-        if failures := [a.sent for a in record.answers if not a.evaluated and a.sent >= fault.served]:
-            parts.append(f"the last to fail was sent {max(failures) - fault.served:.2f} s later")
-        if fault.asked is not None:
-            parts.append(f"the new primary first asked {fault.asked - fault.served:.2f} s later")
+        parts = [f"  {fault.name} at {fault.at - record.began:.2f} s"]
+        if fault.interrupts:
+            parts += service_again(record, fault)
         parts.append(f"longest gap {longest_gap(record, fault):.2f} s")
         parts.append(f"{connects_a_lane(record, fault):.1f} connects a lane in {CONNECT_WINDOW:.0f} s")
         yield "; ".join(parts)

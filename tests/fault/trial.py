@@ -104,7 +104,7 @@ class Trial(contextlib.ExitStack):
                 fault.asked = now
             time.sleep(0.01)
 
-    def recover(self, fault):
+    def recover(self, fault, window=CONNECT_WINDOW):
         """Waits until all its subjects are served, as far as they ever are, and its connects are counted."""
         give_up = fault.served + PATIENCE
         missing, looked = set(fault.subjects), 0
@@ -113,7 +113,7 @@ class Trial(contextlib.ExitStack):
             new = self.load.answers[looked:]
             looked += len(new)
             missing -= {answer.subject for answer in new if answer.evaluated and answer.sent >= fault.served}
-        time.sleep(max(0.0, fault.at + CONNECT_WINDOW - time.monotonic()))
+        time.sleep(max(0.0, fault.at + window - time.monotonic()))
 
     def finish(self, title):
         """Ends load and daemon, does the books and prints the report. Gives the bars that were broken."""
