@@ -28,8 +28,6 @@ NodeLane::NodeLane(boost::asio::io_context& loop, const Address& address,
     : address_(address),
       script_(options.script),
       wait_replicas_(options.wait_replicas),
-      // A server that waits is not taken for one that hangs.
-      longest_wait_(std::max(options.lane.session.reply_timeout / 4, Milliseconds{1})),
       status_(status),
       listener_(std::move(listener)) {
   lane_ = std::make_unique<Lane>(
@@ -76,9 +74,8 @@ void NodeLane::Send(const Gathering::Batch& batch, Instant now) {
     return item.evaluation->mode == Mode::kEvaluate;
   });
   if (wait_replicas_ > 0 && writes) {
-    const auto left = std::chrono::duration_cast<Milliseconds>(batch.deadline - now.steady);
     call.replicas = wait_replicas_;
-    call.longest_wait = std::clamp(left / 2, Milliseconds{1}, longest_wait_);
+    call.confirm_by = batch.deadline;
   }
   lane_->Send(std::move(call), now);
   ++status_.calls;

@@ -81,7 +81,6 @@ class NodeLane {
   const Address address_;
   const ScriptOptions script_;
   const int wait_replicas_;
-  const Milliseconds longest_wait_;
   Status& status_;
   NodeListener listener_;
   Gathering gathering_;

@@ -37,13 +37,14 @@ void Session::OnBytes(std::string_view bytes, Instant now) {
       Fail(BeforeSend("the server's reply is no RESP: " + reply.error()));
       return;
     }
-    if (!*reply) return;
+    if (!*reply) break;
     if (slots_.empty()) {
       Fail(BeforeSend("the server sent a reply that nothing asked for"));
       return;
     }
     OnReply(std::move(**reply), now);
   }
+  AskForConfirmations(now);
 }
 
 void Session::OnReply(Reply reply, Instant now) {
@@ -52,7 +53,7 @@ void Session::OnReply(Reply reply, Instant now) {
   if (slot.command == Command::kCall) {
     OnCallReply(std::move(slot), std::move(reply), now);
   } else if (slot.command == Command::kWait) {
-    OnConfirmations(slot, reply);
+    OnConfirmations(reply);
   } else {
     OnAnswer(slot, reply, now);
   }
@@ -98,7 +99,9 @@ void Session::OnCallReply(Slot slot, Reply reply, Instant now) {
   if (reply.kind != Reply::Kind::kError) {
     Replied replied{.id = id, .reply = std::move(reply)};
     if (slot.call.replicas > 0) {
-      unconfirmed_ = std::move(replied);
+      unconfirmed_.push_back({.replied = std::move(replied),
+                              .replicas = slot.call.replicas,
+                              .by = slot.call.confirm_by});
       return;
     }
     --calls_under_way_;
@@ -130,12 +133,30 @@ void Session::OnCallReply(Slot slot, Reply reply, Instant now) {
   if (verdict.close) Drain(BeforeSend(std::move(verdict.outcome)));
 }
 
-void Session::OnConfirmations(const Slot& wait, const Reply& replicas) {
-  if (!unconfirmed_) return;  // the call itself was refused
+// A server that waits runs nothing else of this connection. So there is one WAIT at a time, for all
+// that was answered before it; and while replicas are missing it is short, or every call would have
+// to stand in line for those before it.
+void Session::AskForConfirmations(Instant now) {
+  if (confirming_ != 0 || unconfirmed_.empty() || phase_ == Phase::kClosing) return;
+  confirming_ = unconfirmed_.size();
+  const auto first = std::ranges::min_element(unconfirmed_, {}, &Unconfirmed::by);
+  const auto left = std::chrono::floor<Milliseconds>(first->by - now.steady);
+  // A server that waits must not be taken for one that hangs.
+  const Milliseconds longest = options_.reply_timeout / (replicas_are_missing_ ? 32 : 4);
+  Ask(WaitFor(unconfirmed_.front().replicas,
+              std::max(Milliseconds{1}, std::min(left / 2, longest))),
+      now);
+}
+
+void Session::OnConfirmations(const Reply& replicas) {
   // An error, such as a missing permission, confirms nothing.
-  unconfirmed_->is_unreplicated = replicas.integer < wait.call.replicas;
-  --calls_under_way_;
-  actions_.emplace_back(*std::exchange(unconfirmed_, std::nullopt));
+  replicas_are_missing_ = replicas.integer < unconfirmed_.front().replicas;
+  for (; confirming_ != 0; --confirming_) {
+    unconfirmed_.front().replied.is_unreplicated = replicas_are_missing_;
+    actions_.emplace_back(std::move(unconfirmed_.front().replied));
+    unconfirmed_.pop_front();
+    --calls_under_way_;
+  }
 }
 
 void Session::OnWritten(std::size_t bytes) {
@@ -178,10 +199,11 @@ void Session::OnEnd(std::string_view why, bool write_unsure) {
   if (phase_ == Phase::kEnded) return;
   phase_ = Phase::kEnded;
   const std::uint64_t left = write_unsure ? offered_ : written_;
-  if (unconfirmed_) {
-    unconfirmed_->is_unreplicated = true;
-    actions_.emplace_back(*std::exchange(unconfirmed_, std::nullopt));
+  for (Unconfirmed& one : unconfirmed_) {
+    one.replied.is_unreplicated = true;
+    actions_.emplace_back(std::move(one.replied));
   }
+  unconfirmed_.clear();
   bool malformed = malformed_;  // the reply that broke off belongs to the first command
   for (const Slot& slot : slots_) {
     if (slot.command == Command::kCall) {
@@ -209,15 +231,9 @@ void Session::Send(Call call, Instant now) {
 }
 
 void Session::QueueCall(Slot slot) {
-  const Instant now = slot.sent;
-  const int replicas = slot.call.replicas;
-  const Milliseconds longest_wait = slot.call.longest_wait;
-  if (slot.call.asks) Ask(AskingQuestion(), now);
+  if (slot.call.asks) Ask(AskingQuestion(), slot.sent);
   ++calls_under_way_;
   Queue(std::move(slot), slot.call.bytes);
-  if (replicas == 0) return;
-  const Question wait = WaitFor(replicas, longest_wait);
-  Queue({.command = wait.command, .sent = now, .call = {.replicas = replicas}}, wait.bytes);
 }
 
 void Session::Queue(Slot&& slot, std::string_view bytes) {

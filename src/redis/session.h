@@ -58,12 +58,12 @@ struct SessionOptions {
 
 /// A script call, already encoded.
 struct Call {
-  std::uint64_t id = 0;         ///< the caller's; comes back with the reply
-  std::size_t script = 0;       ///< which of the session's scripts it runs
-  std::string bytes{};          ///< EVALSHA …
-  bool asks = false;            ///< ASKING goes before it, each time it is sent
-  int replicas = 0;             ///< how many must confirm its writes; 0: its reply does not wait
-  Milliseconds longest_wait{};  ///< for them
+  std::uint64_t id = 0;     ///< the caller's; comes back with the reply
+  std::size_t script = 0;   ///< which of the session's scripts it runs
+  std::string bytes{};      ///< EVALSHA …
+  bool asks = false;        ///< ASKING goes before it, each time it is sent
+  int replicas = 0;         ///< how many must confirm its writes; 0: its reply does not wait
+  SteadyTime confirm_by{};  ///< when its reply is no use any more, so they are not waited for
 };
 
 /// What a reply is owed to: a script call, or one of the questions of handshake.h.
@@ -171,6 +171,13 @@ class Session {
  private:
   enum class Phase : std::uint8_t { kConnecting, kHandshake, kOpen, kDraining, kClosing, kEnded };
 
+  // A reply that is told once replicas have confirmed its writes, or have not in time.
+  struct Unconfirmed {
+    Replied replied;
+    int replicas = 0;
+    SteadyTime by{};
+  };
+
   // A command whose reply is owed.
   struct Slot {
     Command command;
@@ -188,7 +195,8 @@ class Session {
   void OnReply(Reply reply, Instant now);
   void OnAnswer(const Slot& question, const Reply& reply, Instant now);
   void OnCallReply(Slot slot, Reply reply, Instant now);
-  void OnConfirmations(const Slot& wait, const Reply& replicas);
+  void OnConfirmations(const Reply& replicas);
+  void AskForConfirmations(Instant now);
   void QueueCall(Slot slot);
   void OnServerTime(const Slot& slot, const Reply& reply, Instant now);
   void Drain(Outcome why);
@@ -201,7 +209,9 @@ class Session {
   std::deque<Slot> slots_;
   std::vector<std::uint64_t> loads_;  // one a script
   std::size_t calls_under_way_ = 0;
-  std::optional<Replied> unconfirmed_;  // waits for the reply to its WAIT
+  std::deque<Unconfirmed> unconfirmed_;
+  std::size_t confirming_ = 0;         // the first so many, whose WAIT is owed a reply
+  bool replicas_are_missing_ = false;  // so said the last WAIT
   std::size_t handshake_left_ = 0;
   std::optional<SteadyTime> connected_;
   SteadyTime clock_due_ = SteadyTime::max();

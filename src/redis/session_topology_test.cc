@@ -122,59 +122,111 @@ TEST_F(ClusterSession, KnowsThatACallDidNotLeaveThoughItsAskingDid) {
 
 class WaitingSession : public SessionTest {
  protected:
-  void SendWaiting(std::uint64_t id) {
+  void SendWaiting(std::uint64_t id, milliseconds left = milliseconds{80}) {
     session.Send({.id = id,
                   .bytes = "CALL" + std::to_string(id) + ";",
                   .replicas = 2,
-                  .longest_wait = milliseconds{40}},
+                  .confirm_by = clock.Now().steady + left},
                  clock.Now());
   }
-  static constexpr char kWait[] = "*3\r\n$4\r\nWAIT\r\n$1\r\n2\r\n$2\r\n40\r\n";
+  static std::string Wait(std::string_view at_most) {
+    return "*3\r\n$4\r\nWAIT\r\n$1\r\n2\r\n$" + std::to_string(at_most.size()) + "\r\n" +
+           std::string(at_most) + "\r\n";
+  }
+  // Which replies are told, and whether their writes are on replicas.
+  std::string Told() {
+    std::string told;
+    for (const Replied& one : Take<Replied>()) {
+      told += std::to_string(one.id) + (one.is_unreplicated ? "? " : "! ");
+    }
+    return told;
+  }
 };
 
-TEST_F(WaitingSession, HoldsAReplyUntilReplicasConfirmIt) {
+// Old wrong behaviour: each call had a WAIT of its own, so that calls stood in line for the waits
+// of all before them, and hardly any was answered in time once a replica was missing.
+TEST_F(WaitingSession, AsksReplicasOnceForAllThatWasAnswered) {
   OpenSession();
-  SendWaiting(1);
-  SendWaiting(2);
-  EXPECT_EQ(Written(), "CALL1;" + std::string(kWait) + "CALL2;" + kWait);
+  for (const int id : {1, 2, 3, 4}) SendWaiting(static_cast<std::uint64_t>(id));
+  EXPECT_EQ(Written(), "CALL1;CALL2;CALL3;CALL4;");
+  Receive(":7\r\n:7\r\n");
+  EXPECT_EQ(Written(), Wait("40"));
   Receive(":7\r\n");
-  EXPECT_TRUE(Take<Replied>().empty());
-  EXPECT_EQ(session.calls_under_way(), 2U);
-  Receive(":2\r\n:8\r\n:1\r\n");
-  const auto replies = Take<Replied>();
-  ASSERT_EQ(replies.size(), 2U);
-  EXPECT_EQ(replies[0].reply->integer, 7);
-  EXPECT_FALSE(replies[0].is_unreplicated);
-  EXPECT_EQ(replies[1].reply->integer, 8);
-  EXPECT_TRUE(replies[1].is_unreplicated);
+  EXPECT_EQ(Written(), "");  // one at a time
+  EXPECT_EQ(Told(), "");
+  EXPECT_EQ(session.calls_under_way(), 4U);
+  Receive(":7\r\n:2\r\n");
+  EXPECT_EQ(Told(), "1! 2! ");
+  EXPECT_EQ(Written(), Wait("40"));
+  Receive(":1\r\n");
+  EXPECT_EQ(Told(), "3? 4? ");
   EXPECT_EQ(session.calls_under_way(), 0U);
+}
+
+TEST_F(WaitingSession, WaitsNoLongerThanAReplyIsOfUse) {
+  OpenSession();
+  SendWaiting(1, milliseconds{5'000});
+  SendWaiting(2, milliseconds{30});
+  Written();
+  Receive(":7\r\n:7\r\n");
+  EXPECT_EQ(Written(), Wait("15"));
+  Receive(":2\r\n");
+  SendWaiting(3, milliseconds{5'000});
+  SendWaiting(4, milliseconds{0});
+  Written();
+  Receive(":7\r\n");
+  EXPECT_EQ(Written(), Wait("250"));  // a quarter of the time after which a server is given up
+  Receive(":2\r\n:7\r\n");
+  EXPECT_EQ(Written(), Wait("1"));  // 0 would be for ever
+}
+
+TEST_F(WaitingSession, WaitsShortlyWhileReplicasAreMissing) {
+  OpenSession();
+  for (const auto& [reply, next] :
+       {std::pair{":1\r\n", "31"}, {":1\r\n", "31"}, {":2\r\n", "250"}}) {
+    SendWaiting(1, milliseconds{5'000});
+    Written();
+    Receive(":7\r\n");
+    Written();
+    Receive(reply);
+    SendWaiting(2, milliseconds{5'000});
+    Written();
+    Receive(":7\r\n");
+    EXPECT_EQ(Written(), Wait(next));
+    Receive(reply);
+  }
 }
 
 TEST_F(WaitingSession, CountsARefusedWaitAsNoReplica) {
   OpenSession();
   SendWaiting(1);
   Written();
-  Receive(":7\r\n-NOPERM no\r\n");
-  const auto replies = Take<Replied>();
-  ASSERT_EQ(replies.size(), 1U);
-  EXPECT_TRUE(replies[0].is_unreplicated);
+  Receive(":7\r\n");
+  Written();
+  Receive("-NOPERM no\r\n");
+  EXPECT_EQ(Told(), "1? ");
 }
 
-// The call ran and its answer is known, whatever becomes of the replicas.
-TEST_F(WaitingSession, GivesTheReplyWhenTheConnectionEndsMeanwhile) {
+// The calls ran and their answers are known, whatever becomes of the replicas.
+TEST_F(WaitingSession, GivesTheRepliesWhenTheConnectionEndsMeanwhile) {
   OpenSession();
   SendWaiting(1);
   SendWaiting(2);
+  SendWaiting(3);
+  Written();
+  Receive(":7\r\n");
   Written();
   Receive(":7\r\n");
   session.OnEnd("reset", false);
   const auto actions = session.TakeActions();
-  ASSERT_EQ(actions.size(), 3U);
-  const auto& replied = std::get<Replied>(actions[0]);
-  EXPECT_EQ(replied.id, 1U);
-  EXPECT_TRUE(replied.is_unreplicated);
-  EXPECT_EQ(std::get<Dropped>(actions[1]).id, 2U);
-  EXPECT_EQ(std::get<Dropped>(actions[1]).departure, Departure::kFully);
+  ASSERT_EQ(actions.size(), 4U);
+  for (const std::size_t i : {0U, 1U}) {
+    const auto& replied = std::get<Replied>(actions[i]);
+    EXPECT_EQ(replied.id, i + 1);
+    EXPECT_TRUE(replied.is_unreplicated);
+  }
+  EXPECT_EQ(std::get<Dropped>(actions[2]).id, 3U);
+  EXPECT_EQ(std::get<Dropped>(actions[2]).departure, Departure::kFully);
 }
 
 TEST_F(WaitingSession, DoesNotWaitForWhatWasRefused) {
@@ -183,18 +235,16 @@ TEST_F(WaitingSession, DoesNotWaitForWhatWasRefused) {
   Written();
   Receive("-OOM no\r\n");
   EXPECT_EQ(Take<Replied>().size(), 1U);
-  Receive(":0\r\n");
-  EXPECT_TRUE(Take<Replied>().empty());
+  EXPECT_EQ(Written(), "");
 
   SendWaiting(2);
   Written();
-  Receive("-NOSCRIPT no\r\n:0\r\n");
-  EXPECT_EQ(Written(),
-            "*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n$8\r\nreturn 1\r\nCALL2;" + std::string(kWait));
-  Receive("$4\r\naaaa\r\n:8\r\n:2\r\n");
-  const auto replies = Take<Replied>();
-  ASSERT_EQ(replies.size(), 1U);
-  EXPECT_FALSE(replies[0].is_unreplicated);
+  Receive("-NOSCRIPT no\r\n");
+  EXPECT_EQ(Written(), "*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n$8\r\nreturn 1\r\nCALL2;");
+  Receive("$4\r\naaaa\r\n:8\r\n");
+  EXPECT_EQ(Written(), Wait("40"));
+  Receive(":2\r\n");
+  EXPECT_EQ(Told(), "2! ");
 }
 
 }  // namespace
