@@ -220,9 +220,10 @@ void WorkerLimiter::Pump() {
   if (route_again_ && *route_again_ <= now.steady) RouteUnrouted();
   PumpLeaving(now);
   for (const auto& [address, node] : nodes_) node->Pump(now);
+  // Before the answers: whoever is refused may look why.
+  if (std::exchange(health_changed_, false)) PublishHealth();
   Deliver();
   ArmTimer();
-  if (std::exchange(health_changed_, false)) PublishHealth();
 }
 
 void WorkerLimiter::TellLosses() {

@@ -26,8 +26,8 @@ class ScriptedServer {
   /// The raw replies to the next EVALSHAs, in order; each other one finds no state and allows.
   void AnswerNext(std::vector<std::string> replies);
 
-  /// Connections that shook hands, EVALSHA, ASKING and SCRIPT LOAD commands received. A connection's look
-  /// at its permissions is none of them.
+  /// Connections that shook hands, EVALSHA, ASKING and SCRIPT LOAD commands received. A
+  /// connection's look at its permissions is none of them.
   struct Seen {
     int connections = 0;
     int calls = 0;
