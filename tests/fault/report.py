@@ -54,7 +54,7 @@ class Record:
 
 
 def evaluated_from(record, fault):
-    """Of the evaluations that were sent once the subjects were served again: when each subject had its first."""
+    """When each subject had its first evaluated answer, of what was sent once it was served again."""
     first = {}
     for answer in record.answers:
         if answer.evaluated and answer.sent >= fault.served and answer.subject in fault.subjects:
@@ -98,7 +98,8 @@ def losable(record):
     """How many evaluations may be missing: those from a second before a fault that loses data on."""
     return sum(any(fault.loses and answer.subject in fault.subjects and fault.at - 1 <= answer.done
                    and answer.sent <= max(fault.at, fault.loses_until)
-                   and (not fault.replicated or answer.certainty == "unreplicated") for fault in record.faults)
+                   and (not fault.replicated or answer.certainty == "unreplicated")
+                   for fault in record.faults)
                for answer in record.answers if answer.outcome == "allowed")
 
 

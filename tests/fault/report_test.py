@@ -29,7 +29,8 @@ def good_run():
                for sent in (100.0, 101.0, SERVED + 0.1, 105.0) for subject in everybody()]
     answers += [failure(FAULT + subject / 1000, subject) for subject in everybody()]
     return Record(answers, [Fault("fault", FAULT, everybody(), served=SERVED, asked=SERVED + 0.1)],
-                  Balance(), [Sample(100.0, 4, 7), Sample(FAULT + 4, 44, 9), Sample(END, 400, 9)], 4, 100.0, END)
+                  Balance(), [Sample(100.0, 4, 7), Sample(FAULT + 4, 44, 9), Sample(END, 400, 9)],
+                  4, 100.0, END)
 
 
 class Bars(unittest.TestCase):
