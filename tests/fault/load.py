@@ -18,6 +18,7 @@ BAND = 1_000_000  # subject n begins at (n + 1) * BAND
 BUDGET_MS = 500
 LIMIT = 10**12
 PATIENCE = 10.0  # seconds until an evaluation counts as not answered at all
+UNDER_WAY = 1000  # at most; only a machine that is too slow for its own load gets there
 
 # Nobody reaches a limit: whatever is refused, is refused wrongly. The longest window begins once a year,
 # and no state of a subject that is asked about ends during a run.
@@ -42,7 +43,7 @@ class Answer:
     done: float
     subject: int
     status: int  # 0: none came
-    outcome: str = "unanswered"  # allowed, denied or the outcome's name
+    outcome: str = "unanswered"  # allowed, denied, unsent or the outcome's name
     category: str = ""  # of a failure: its category, or the reason
     used: int = 0  # what `steady` had charged the subject after it, marks not counted
     replayed: bool = False
@@ -115,13 +116,26 @@ class Load:
                 await asyncio.sleep(early)
             if count % SUBJECTS == 0:  # everybody once a round, in a new order
                 self.rng.shuffle(deck)
-            task = asyncio.create_task(self.ask(due, count, deck[count % SUBJECTS]))
-            under_way.add(task)
-            task.add_done_callback(under_way.discard)
+            number = deck[count % SUBJECTS]
+            if len(under_way) < UNDER_WAY:
+                task = asyncio.create_task(self.ask(due, count, number))
+                under_way.add(task)
+                task.add_done_callback(under_way.discard)
+            else:
+                now = time.monotonic()
+                self.answers.append(Answer(due, now, now, number, 0, "unsent"))
             count += 1
         await asyncio.gather(*under_way)
         for connection in self.idle:
             connection.writer.close()
+
+    async def take_connection(self):
+        while self.idle:
+            connection = self.idle.popleft()
+            if not connection.reader.at_eof():  # the daemon may close what is idle
+                return connection
+            connection.writer.close()
+        return await self.connect()
 
     async def connect(self):
         return Connection(*await asyncio.open_connection(*self.address))
@@ -134,11 +148,14 @@ class Load:
         connection = None
         try:
             async with asyncio.timeout(PATIENCE):
-                connection = self.idle.popleft() if self.idle else await self.connect()
+                connection = await self.take_connection()
                 answer.status, body = await connection.ask(question)
             self.idle.append(connection)
-            understand(answer, question, body)
-        except (OSError, EOFError, TimeoutError, ValueError, KeyError) as error:
+            if "outcome" in body:
+                understand(answer, question, body)
+            else:
+                answer.category = f"HTTP {answer.status}"
+        except (OSError, EOFError, TimeoutError) as error:
             answer.category = type(error).__name__
             if connection:
                 connection.writer.close()

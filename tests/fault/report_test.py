@@ -29,7 +29,8 @@ def good_run():
                for sent in (100.0, 101.0, SERVED + 0.1, 105.0) for subject in everybody()]
     answers += [failure(FAULT + subject / 1000, subject) for subject in everybody()]
     return Record(answers, [Fault("fault", FAULT, everybody(), served=SERVED, asked=SERVED + 0.1)],
-                  Balance(), [Sample(100.0, 4, 7), Sample(FAULT + 4, 44, 9), Sample(END, 400, 9)], 4, 100.0, END)
+                  Balance(), [Sample(100.0, 4, 7), Sample(FAULT + 4, 44, 9), Sample(END, 400, 9)],
+                  4, 100.0, END)
 
 
 class Bars(unittest.TestCase):
@@ -70,7 +71,8 @@ class Bars(unittest.TestCase):
             (late, "no evaluated answer within 2.00 s"),
             (add(answer(105, outcome="denied")), "1 evaluations were denied"),
             (add(failure(102.5, outcome="incompatible")), "1 evaluations were incompatible"),
-            (add(failure(102.5, outcome="unanswered")), "1 evaluations were unanswered"),
+            (add(failure(102.5, outcome="unanswered")), "1 evaluations were not answered at all"),
+            (add(failure(102.5, outcome="unsent")), "1 evaluations were not answered at all"),
             (add(answer(105, wrong="another's")), "1 wrong answers"),
             (add(failure(101)), "failed without a reason"),                        # before the fault
             (add(failure(SERVED + 2.1)), "failed without a reason"),               # long after it
@@ -81,7 +83,7 @@ class Bars(unittest.TestCase):
             (with_balance(excess=1), "1 charged that were neither"),
             (with_balance(uneven=1), "1 charged in one limit"),
             (without_answers_after(SERVED, {7}), "1 subjects were never evaluated again"),
-            (without_answers_after(SERVED, everybody()), "no evaluated answer within 2.00 s"),
+            (without_answers_after(SERVED, everybody()), "200 subjects were never evaluated again"),
             (without_answers_after(104, everybody()), None),
             (with_fault(served=FAULT + 0.5), None),
             (with_fault(asked=SERVED + 2.1), "the new primary was not asked"),
@@ -99,6 +101,18 @@ class Bars(unittest.TestCase):
 
     def test_a_failure_is_excused_if_the_machine_was_too_slow_for_its_deadline(self):
         self.assertEqual(self.broken_by(lambda record: record.answers.append(failure(101, took=0.5))), [])
+
+    def test_a_machine_that_is_too_slow_is_not_asked_about_times_but_about_everything_else(self):
+        def slow(change):
+            def apply(record):
+                record.answers.append(Answer(104.0, 105.5, 105.5, 0, 200, "allowed"))
+                change(record)
+            return apply
+
+        silent = failure(102.5, outcome="unanswered")
+        self.assertEqual(self.broken_by(slow(lambda record: record.answers.append(silent))), [])
+        denied = answer(105, outcome="denied")
+        self.assertEqual(len(self.broken_by(slow(lambda record: record.answers.append(denied)))), 1)
 
     def test_what_a_dead_primary_had_not_replicated_may_be_lost(self):
         def lose(record, loses):

@@ -103,6 +103,20 @@ def sentinel_primary_killed(trial, **kind):
     trial.topology.wait_until_named(heir)
 
 
+@scenario(quick_pair, wait_replicas=1)
+def sentinel_primary_killed_replicated(trial):
+    """Answers wait for the replica, so none of them is lost. Afterwards there is no replica to wait for."""
+    sentinel_primary_killed(trial, replicated=True)
+
+
+@scenario(quick_pair, wait_replicas=1)
+def sentinel_replica_killed(trial):
+    """Answers are still given; they say that no replica has them."""
+    fault = trial.fault("replica killed -9")
+    trial.topology.replica().kill()
+    trial.recover(fault)
+
+
 @scenario(quick_pair)
 def sentinel_primary_stopped(trial):
     """The old primary comes back and thinks for some seconds that it still is one."""

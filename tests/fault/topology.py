@@ -85,9 +85,6 @@ class Server(harness.Process):
             return client.ask_all([("SET", key, "1"), ("DEL", key)])[0] == b"OK"
         return False
 
-    def is_primary(self):
-        return self.ask("ROLE")[0] == b"master"
-
     def info(self, section):
         lines = self.ask("INFO", section).decode().splitlines()
         return dict(line.split(":", 1) for line in lines if ":" in line)

@@ -155,7 +155,8 @@ class Meter:
         def total(*names):
             return int(sum(counted.get(f"sluice_redis_{name}_total", 0) for name in names))
 
-        self.samples.append(Sample(time.monotonic(), total("connects", "connect_failures"), total("redirects")))
+        self.samples.append(
+            Sample(time.monotonic(), total("connects", "connect_failures"), total("redirects")))
 
     def stop(self):
         self.ending.set()
