@@ -67,6 +67,10 @@ struct RedisHealth {
   std::optional<Milliseconds> clock_skew{};
   /// How long the exchange took that measured it.
   std::optional<std::chrono::microseconds> round_trip{};
+  /// The server's maxmemory-policy as the last connection to it was told. With any but "noeviction"
+  /// a full server forgets counters, so clients are let through that had nothing left. Empty: not
+  /// known; the user may lack the permission for INFO, which nothing else needs.
+  std::string eviction_policy{};
 };
 
 /// What happened since the limiter was made.

@@ -11,12 +11,24 @@ std::vector<LaneChange> LaneWatch::Look(const std::vector<RedisHealth>& lanes) {
     const RedisHealth& lane = lanes[i];
     if (!lane.ready && lane.category.empty()) continue;
     if (lane.ready != last_[i].ready || lane.category != last_[i].category) {
-      changes.push_back(
-          {.lane = i, .is_up = lane.ready, .category = lane.category, .reason = lane.reason});
+      changes.push_back({.lane = i,
+                         .is_up = lane.ready,
+                         .category = lane.category,
+                         .reason = lane.reason,
+                         .eviction_policy = lane.eviction_policy});
     }
     last_[i] = lane;
   }
   return changes;
+}
+
+std::string EvictionAdvice(const std::string& eviction_policy) {
+  if (eviction_policy == "noeviction") return "";
+  if (eviction_policy.empty()) {
+    return "the server does not tell its maxmemory-policy: make sure that it is noeviction";
+  }
+  return fmt::format("maxmemory-policy is {}: a full server forgets counters; use noeviction",
+                     eviction_policy);
 }
 
 std::vector<std::string> ReasonsNotReady(const std::vector<RedisHealth>& lanes) {

@@ -15,6 +15,7 @@ struct LaneChange {
   bool is_up = false;
   std::string category{};  ///< of a lane that is down, as in RedisHealth
   std::string reason{};
+  std::string eviction_policy{};  ///< of a lane that is up, as in RedisHealth
 };
 
 /// Thread safety: none.
@@ -27,6 +28,10 @@ class LaneWatch {
  private:
   std::vector<RedisHealth> last_;
 };
+
+/// What operators should know of a server with this eviction policy, one sentence; empty if it
+/// never forgets a counter before its time.
+[[nodiscard]] std::string EvictionAdvice(const std::string& eviction_policy);
 
 /// Why the lanes are not ready, one line each that is not; empty if all are.
 [[nodiscard]] std::vector<std::string> ReasonsNotReady(const std::vector<RedisHealth>& lanes);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <csignal>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -197,6 +198,7 @@ class Daemon {
 
   void WatchLanes(SteadyTime now) {
     for (const LaneChange& change : lane_watch_.Look(redis_->Lanes())) {
+      if (change.is_up) AdviseOnEviction(change.eviction_policy);
       const auto suppressed =
           throttle_.Admit("lane " + (change.is_up ? std::string("up") : change.category), now);
       if (!suppressed) continue;
@@ -214,6 +216,14 @@ class Daemon {
     }
   }
 
+  // Once for each policy that a server is found to have.
+  void AdviseOnEviction(const std::string& policy) {
+    if (!eviction_policies_.insert(policy).second) return;
+    const std::string advice = EvictionAdvice(policy);
+    if (advice.empty()) return;
+    log_.Write(policy.empty() ? Level::kInfo : Level::kWarn, advice);
+  }
+
   // From the last to the first: the servers end before what their requests need.
   const config::Settings settings_;
   telemetry::Log log_;
@@ -222,7 +232,8 @@ class Daemon {
   std::unique_ptr<MemoryLimiter> memory_;  // one of the two, by the provider
   std::unique_ptr<WorkerLimiters> redis_;
   Composition composition_;
-  LaneWatch lane_watch_;  // on the main thread
+  LaneWatch lane_watch_;  // on the main thread, as is what operators were told of
+  std::set<std::string> eviction_policies_;
   std::atomic<bool> draining_ = false;
   boost::asio::io_context loop_{1};
   boost::asio::signal_set signals_{loop_, SIGTERM, SIGINT};

@@ -23,4 +23,7 @@ inline constexpr std::size_t kMaximumPrefixBytes = 62;
 [[nodiscard]] std::string KeyOf(std::string_view prefix, const Subject& subject,
                                 const Policy& policy);
 
+/// A key of that form that nothing is ever written to: a counter's name always has an @.
+[[nodiscard]] std::string AbsentKey(std::string_view prefix);
+
 }  // namespace sluice::redis

@@ -126,6 +126,7 @@ void Lane::OnActions(Place& place, std::vector<Action> actions) {
                      place.served = place.served || place.open;  // it lived for a while
                      OnClock(reading);
                    },
+                   [&](EvictionPolicy& policy) { eviction_policy_ = std::move(policy.name); },
                    [&](const Reloaded&) { ++status_.reloads; },
                    [&](const CloseSocket&) {},
                    [&](Closed& closed) { OnClosed(place, std::move(closed.why)); },
@@ -185,7 +186,8 @@ void Lane::Publish() {
                                           : "connecting",
                      .category = refusal ? CategoryOf(*refusal) : std::string(),
                      .clock_skew = clock_skew_,
-                     .round_trip = round_trip_});
+                     .round_trip = round_trip_,
+                     .eviction_policy = eviction_policy_});
 }
 
 Connection* Lane::Best(SteadyTime now) const {

@@ -106,6 +106,7 @@ class Lane {
   bool clock_safe_ = true;
   std::optional<Milliseconds> clock_skew_;
   std::optional<std::chrono::microseconds> round_trip_;
+  std::string eviction_policy_;
   std::shared_ptr<int> alive_ = std::make_shared<int>();
 };
 

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "src/redis/keys.h"
+#include "src/redis/probes.h"
 
 namespace sluice::redis {
 
@@ -41,6 +42,7 @@ std::expected<EngineOptions, std::string> CheckOptions(const RedisOptions& optio
                    .session = {.username = options.username,
                                .database = options.database,
                                .scripts = Scripts(),
+                               .probes = Probes(options.prefix),
                                .read_clock = options.maximum_clock_skew.has_value(),
                                .reply_timeout = options.command_timeout},
                    .password = options.password,

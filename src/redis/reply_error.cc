@@ -43,8 +43,8 @@ constexpr Row kRows[] = {
     // with a password that may have changed since.
     {"NOAUTH", "", Meaning::kDenied, Connection::kClose, "the server asks for a login"},
     {"WRONGPASS", "", Meaning::kDenied, Connection::kClose, "the user name or password is wrong"},
-    {"NOPERM", "", Meaning::kDenied, Connection::kKeep,
-     "the user may not run this command on these keys"},
+    {"NOPERM", "access", Meaning::kDenied, Connection::kKeep, "the user may not use such keys"},
+    {"NOPERM", "", Meaning::kDenied, Connection::kKeep, "the user may not run this command"},
     {"MOVED", "", Meaning::kWrongServer, Connection::kKeep,
      "cluster-mode server, standalone configured"},
     {"ASK", "", Meaning::kWrongServer, Connection::kKeep,
@@ -58,6 +58,12 @@ constexpr Row kRows[] = {
     {"ERR", "-OOM", Meaning::kNotRun, Connection::kKeep, "the server's memory is full"},
     {"ERR", "-MISCONF", Meaning::kNotRun, Connection::kKeep,
      "the server cannot persist and refuses writes"},
+    // A permission was taken away after the connection had begun, and the script may have written
+    // before it was refused. The next connection finds out which one is missing.
+    {"ERR", "The user executing the script can't", Meaning::kAborted, Connection::kClose,
+     "the script was refused a command or key"},
+    {"ERR", "ACL failure in script", Meaning::kAborted, Connection::kClose,  // since 7.2
+     "the script was refused a command or key"},
     {"ERR", "Script killed by user", Meaning::kNotRun, Connection::kKeep,
      "an operator killed the script, which only works before its first write"},
     {"ERR", "ompiling script", Meaning::kWrongServer, Connection::kKeep,
@@ -79,7 +85,9 @@ constexpr Row kRows[] = {
 constexpr Row kUnknown{"other", "", Meaning::kAborted, Connection::kKeep,
                        "the error is an unknown one"};
 
+// Before 7.0 an error that a script hands on begins with its place in the script.
 std::string_view FirstToken(std::string_view error) {
+  if (error.starts_with("@user_script")) return "ERR";
   return error.substr(0, error.find_first_of(" \r\n"));
 }
 

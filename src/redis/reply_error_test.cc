@@ -74,6 +74,10 @@ constexpr Row kRows[] = {
      Fate::kClose},
     {"NOPERM this user has no permissions to run the 'evalsha' command", "permission-denied",
      Fate::kKeep},
+    {"NOPERM User rl has no permissions to run the 'evalsha' command",  // 7.2
+     "permission-denied", Fate::kKeep},
+    {"NOPERM this user has no permissions to access one of the keys used as arguments",
+     "permission-denied", Fate::kKeep},
     {"MOVED 8442 127.0.0.1:7001", "server-incompatible", Fate::kKeep},
     {"ASK 8442 127.0.0.1:7001", "server-incompatible", Fate::kKeep},
     {"CROSSSLOT Keys in request don't hash to the same slot", "server-incompatible", Fate::kKeep},
@@ -91,12 +95,22 @@ constexpr Row kRows[] = {
      "script-aborted", Fate::kKeep},
     {"ERR user_script:9: attempt to compare nil with number script: 5ca1e, on @user_script:9.",
      "script-aborted", Fate::kKeep},
+    // … a permission that was taken away just now: the next connection finds out which.
     {"ERR The user executing the script can't run this command or subcommand script: 5ca1e, on "
      "@user_script:9.",
-     "script-aborted", Fate::kKeep},
+     "script-aborted", Fate::kClose},
+    {"ERR The user executing the script can't access at least one of the keys mentioned in the "
+     "command arguments script: 5ca1e, on @user_script:9.",
+     "script-aborted", Fate::kClose},
     {"ERR ACL failure in script: User rl has no permissions to run the 'pexpire' command "
      "script: 5ca1e, on @user_script:9.",  // 7.2, Valkey
-     "script-aborted", Fate::kKeep},
+     "script-aborted", Fate::kClose},
+    {"ERR Error running script (call to f_5ca1e): @user_script:9: @user_script: 9: The user "
+     "executing the script can't run this command or subcommand",  // before 7.0
+     "script-aborted", Fate::kClose},
+    // … and handed on by the script, also before 7.0.
+    {"@user_script: 4: The user executing the script can't run this command or subcommand",
+     "script-aborted", Fate::kClose},
     {"ERR Script attempted to access a non local key in a cluster node script: 5ca1e, on "
      "@user_script:9.",
      "script-aborted", Fate::kKeep},
@@ -127,6 +141,16 @@ TEST(ErrorLabel, IsAWordOfTheTable) {
 TEST(JudgeError, NamesTheCommandThatWasDenied) {
   const Outcome denied = JudgeError("NOPERM this user has no permissions", "SCRIPT LOAD").outcome;
   EXPECT_TRUE(std::get<Incompatible>(denied).detail.starts_with("SCRIPT LOAD"));
+}
+
+TEST(JudgeError, TellsAKeyThatWasDeniedFromACommand) {
+  for (const char* error :
+       {"NOPERM this user has no permissions to access one of the keys used as arguments",
+        "NOPERM No permissions to access a key"}) {  // 7.2
+    const Outcome denied = JudgeError(error, "HGET on key").outcome;
+    EXPECT_EQ(std::get<Incompatible>(denied).detail,
+              "HGET on key: the user may not use such keys (NOPERM)");
+  }
 }
 
 // Old wrong behaviour: an old server quotes the arguments of a command it does not know, and the

@@ -27,12 +27,20 @@ struct Script {
   std::string_view source;
 };
 
+/// A command that the scripts run, in a form that changes nothing: whether the user may run it is
+/// all that it is to show.
+struct Probe {
+  std::string name{};  ///< as a refusal calls it, with the key: "HGET on sluice:…"
+  std::string bytes{};
+};
+
 struct SessionOptions {
   std::string username{};
   std::string password{};  ///< empty: no login
   std::int64_t database = 0;
   std::string client_name = "sluice";
   std::span<const Script> scripts{};    ///< loaded before the first call; must outlive the session
+  std::vector<Probe> probes{};          ///< tried before the first call
   bool read_clock = true;               ///< ask for the server's TIME
   Milliseconds clock_interval{10'000};  ///< between two TIMEs; they keep an idle connection alive
   Milliseconds reply_timeout{1'000};    ///< a reply that is owed for longer ends the connection
@@ -45,6 +53,19 @@ struct Call {
   std::size_t script = 0;  ///< which of the session's scripts it runs
   std::string bytes{};     ///< EVALSHA …
 };
+
+/// What a reply is owed to: a script call, or one of the questions of handshake.h.
+enum class Command : std::uint8_t {
+  kAuth,
+  kHello,
+  kSelect,
+  kLoad,
+  kProbe,
+  kMemory,
+  kTime,
+  kCall,
+};
+struct Question;
 
 /// How much of a call had left when its connection ended. A server runs whole commands only.
 enum class Departure : std::uint8_t { kNone, kPartly, kFully };
@@ -70,6 +91,11 @@ struct ClockReading {
   Milliseconds uncertainty{};
   std::chrono::microseconds round_trip{};
 };
+/// What the server does when its memory is full, in its own word: "noeviction", "allkeys-lru", …
+/// Comes before Opened, and not at all from a server that does not tell.
+struct EvictionPolicy {
+  std::string name;
+};
 /// The server had forgotten a script; it is being loaded again.
 struct Reloaded {};
 /// Close the socket, then say so with OnEnd.
@@ -78,7 +104,8 @@ struct CloseSocket {};
 struct Closed {
   Outcome why;
 };
-using Action = std::variant<Opened, Replied, Dropped, ClockReading, Reloaded, CloseSocket, Closed>;
+using Action = std::variant<Opened, Replied, Dropped, ClockReading, EvictionPolicy, Reloaded,
+                            CloseSocket, Closed>;
 
 /// Life: OnConnected, then any events, then OnEnd exactly once; after that the session is of no
 /// use. Every call that was sent comes back as exactly one Replied or Dropped. Replies belong to
@@ -91,8 +118,7 @@ class Session {
  public:
   explicit Session(SessionOptions options);
 
-  /// The socket is connected: logs in, selects, names the client, loads the scripts, reads the
-  /// clock; all in one go.
+  /// The socket is connected: asks all that handshake.h lists, in one go.
   void OnConnected(Instant now);
   void OnBytes(std::string_view bytes, Instant now);
   /// The first `bytes` of what BeginWrite gave have left.
@@ -122,31 +148,26 @@ class Session {
 
  private:
   enum class Phase : std::uint8_t { kConnecting, kHandshake, kOpen, kDraining, kClosing, kEnded };
-  enum class Command : std::uint8_t { kAuth, kHello, kSelect, kSetName, kLoad, kTime, kCall };
 
   // A command whose reply is owed.
   struct Slot {
     Command command;
+    std::size_t index = 0;  // of a question: which script, which probe
     Instant sent;
     std::uint64_t begin = 0;  // its bytes, counted from the first byte of the connection
     std::uint64_t end = 0;
     Call call{};              // of kCall; the bytes are kept for a repeat after a reload
-    std::size_t script = 0;   // of kLoad
     std::uint64_t loads = 0;  // how often the script had been loaded when the call was sent
     bool repeated = false;    // the call was already told NOSCRIPT
   };
 
-  static std::string_view Name(Command command);
   void Queue(Slot&& slot, std::string_view bytes);  // `bytes` may be the slot's own
-  void QueueCommand(Command command, std::span<const std::string_view> words, Instant now,
-                    std::size_t script = 0);
-  void QueueLoad(std::size_t script, Instant now);
-  void QueueTime(Instant now);
+  void Ask(const Question& question, Instant now);
   void OnReply(Reply reply, Instant now);
-  void OnHandshakeReply(const Slot& slot, const Reply& reply, Instant now);
+  void OnAnswer(const Slot& question, const Reply& reply, Instant now);
   void OnCallReply(Slot slot, Reply reply, Instant now);
-  void OnServerHello(const Reply& hello);
   void OnServerTime(const Slot& slot, const Reply& reply, Instant now);
+  void Drain(Outcome why);
   void Fail(Outcome why);
   void Close();
 

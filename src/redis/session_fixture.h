@@ -15,6 +15,9 @@
 
 namespace sluice::redis {
 
+/// A server that does not tell its memory's policy.
+inline constexpr char kNoMemory[] = "-NOPERM no\r\n";
+
 inline constexpr Script kTestScripts[] = {{.sha = "aaaa", .source = "return 1"},
                                           {.sha = "bbbb", .source = "return 2"}};
 
@@ -48,7 +51,8 @@ class SessionTest : public ::testing::Test {
   void OpenSession() {
     session.OnConnected(clock.Now());
     Written();
-    Receive("-ERR unknown command 'HELLO'\r\n+OK\r\n$4\r\naaaa\r\n$4\r\nbbbb\r\n" + TimeReply());
+    Receive("-ERR unknown command 'HELLO'\r\n$4\r\naaaa\r\n$4\r\nbbbb\r\n");
+    Receive(kNoMemory + TimeReply());
     const auto actions = session.TakeActions();
     ASSERT_TRUE(std::ranges::any_of(
         actions, [](const Action& action) { return std::holds_alternative<Opened>(action); }));

@@ -236,6 +236,45 @@ TEST_F(SessionDraining, IsNotBegunByAnErrorThatPasses) {
   EXPECT_TRUE(session.CanSend(clock.Now().steady));
 }
 
+// A permission that is taken away later: the connection ends, so that the next one finds out which.
+TEST_F(SessionDraining, BeginsWhenAScriptIsRefusedACommand) {
+  OpenSession();
+  SendCall(1);
+  Written();
+  Receive("-ERR The user executing the script can't run this command or subcommand script: 5c\r\n");
+  const auto actions = session.TakeActions();
+  ASSERT_EQ(actions.size(), 2U);
+  EXPECT_EQ(As<Indeterminate>(std::get<Replied>(actions[0]).reply.error()).category,
+            Indeterminate::Category::kScriptAborted);
+  EXPECT_TRUE(std::holds_alternative<CloseSocket>(actions[1]));
+}
+
+TEST_F(SessionDraining, BeginsWhenTheClockMayNoLongerBeRead) {
+  OpenSession();
+  clock.Advance(milliseconds{10'000});
+  session.OnTimer(clock.Now());
+  Written();
+  Receive("-NOPERM this user has no permissions to run the 'time' command\r\n");
+  EXPECT_EQ(Take<CloseSocket>().size(), 1U);
+}
+
+TEST_F(SessionDraining, BeginsWhenAForgottenScriptMayNotBeLoaded) {
+  OpenSession();
+  SendCall(1);
+  Written();
+  Receive(kNoScript);
+  Written();
+  Receive("-NOPERM this user has no permissions to run the 'script|load' command\r\n");
+  EXPECT_FALSE(session.CanSend(clock.Now().steady));
+  Receive(kNoScript);
+  const auto actions = session.TakeActions();
+  EXPECT_TRUE(std::holds_alternative<CloseSocket>(actions.back()));
+  session.OnEnd("closed", false);
+  const auto closed = Take<Closed>();
+  ASSERT_EQ(closed.size(), 1U);
+  EXPECT_TRUE(As<Incompatible>(closed[0].why).detail.starts_with("SCRIPT LOAD"));
+}
+
 // Every call comes back exactly once and never with another's reply, whatever happens when.
 RC_GTEST_PROP(SessionProperty, EachCallComesBackOnceWithItsOwnReply, ()) {
   testing::ManualClock clock;
@@ -254,7 +293,7 @@ RC_GTEST_PROP(SessionProperty, EachCallComesBackOnceWithItsOwnReply, ()) {
   while (!session.CanSend(clock.Now().steady)) {
     write(1'000'000);
     server.clear();
-    session.OnBytes("*0\r\n+OK\r\n$4\r\naaaa\r\n$4\r\nbbbb\r\n", clock.Now());
+    session.OnBytes("*0\r\n$4\r\naaaa\r\n$4\r\nbbbb\r\n-NOPERM no\r\n", clock.Now());
   }
   for (int step = 0; step < 60; ++step) {
     switch (*rc::gen::inRange(0, 4)) {

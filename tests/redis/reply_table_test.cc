@@ -49,8 +49,11 @@ constexpr Row kRows[] = {
     {"WRONGTYPE Operation against a key script: 5ca1e, on @user_script:9.", "script-aborted", true},
     {"ERR user_script:9: attempt to compare script: 5ca1e, on @user_script:9.", "script-aborted",
      true},
+    // A permission that was taken away: the next connection finds out which.
     {"ERR The user executing the script can't run this command script: 5ca1e, on @user_script:9.",
-     "script-aborted", true},
+     "script-aborted", false},
+    {"ERR ACL failure in script: User rl has no permissions to run the 'hset' command",
+     "script-aborted", false},
     {"UNKILLABLE Sorry the script already executed write commands", "script-aborted", true},
     {"NOTBUSY No scripts in execution right now.", "script-aborted", true},
     {"FROBNICATED something new", "script-aborted", true},

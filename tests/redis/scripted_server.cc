@@ -99,6 +99,10 @@ std::string ScriptedServer::Answer(const std::vector<std::string>& words) {
     return fmt::format("*2\r\n${}\r\n{}\r\n$1\r\n0\r\n", seconds.size(), seconds);
   }
   if (command != "EVALSHA") return "+OK\r\n";
+  // Not a call but a connection's look at its permissions.
+  if (std::ranges::find(Scripts(), words.at(1), &Script::sha) == Scripts().end()) {
+    return "-NOSCRIPT\r\n";
+  }
   ++seen_.calls;
   if (!next_.empty()) {
     std::string reply = std::move(next_.front());

@@ -149,20 +149,6 @@ TEST_F(ServerFaults, ADemotedServerIsLeftAndFoundAgain) {
   EXPECT_EQ(Charged(server, 1), 0);
 }
 
-// A client that may do nothing but what the engine needs; without EVALSHA it is told so.
-TEST_F(ServerFaults, AMissingPermissionIsIncompatibleAndNamesTheCommand) {
-  server.Command({"ACL", "SETUSER", "rl", "on", ">secret", "resetkeys", "~sluice:*", "-@all",
-                  "+script|load", "+time", "+client|setname"});
-  RedisOptions options = TestOptions(server.address());
-  options.username = "rl";
-  options.password = "secret";
-  const auto denied = MakeLimiter(options);
-  Await(*denied);
-  const Outcome outcome = AskNow(*denied, plan);
-  EXPECT_EQ(Word(outcome), "permission-denied");
-  EXPECT_TRUE(std::get<Incompatible>(outcome).detail.starts_with("EVALSHA"));
-}
-
 // Old wrong behaviour: a new password needed a restart of every client.
 TEST_F(ServerFaults, AChangedPasswordFileIsReadAgain) {
   const std::string file =

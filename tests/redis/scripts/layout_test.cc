@@ -1,6 +1,9 @@
 // What stands in the keys, how long it is kept, and what writes nothing.
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <iostream>
 #include <regex>
 #include <string>
 #include <vector>
@@ -25,7 +28,23 @@ class Layout : public ScriptsTest {
     const std::size_t at = text.find("cmdstat_" + command + ":calls=");
     return at == std::string::npos ? 0 : std::stoll(text.substr(text.find('=', at) + 1));
   }
+  // Asks in one call; callers' ids have 22 characters.
+  std::vector<Outcome> AskTogether(const Plan& plan, const Subject& subject, std::size_t count,
+                                   bool caller_ids) {
+    std::vector<Evaluation> evaluations;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string id = std::to_string(100'000'000 + ++asked_);
+      evaluations.push_back(EvaluationOf(
+          plan, {.subject = subject, .id = caller_ids ? std::string(13, 'x') + id : ""}));
+    }
+    std::vector<Gathering::Item> items;
+    for (const Evaluation& one : evaluations) items.push_back({.evaluation = &one});
+    return client_.Evaluate(options_, items);
+  }
   std::int64_t Writes() { return Runs("hset") + Runs("hdel") + Runs("pexpire"); }
+
+ private:
+  int asked_ = 0;
 };
 
 TEST_F(Layout, StatesAreNamedDecimalFields) {
@@ -169,6 +188,55 @@ TEST_F(Layout, AnUnsafeClockWritesNothing) {
               Unavailable::Category::kClockUnsafe);
   }
   EXPECT_EQ(Writes(), 0);
+}
+
+// The figures of docs/guide/redis.md, with room for other allocators.
+struct MemoryCase {
+  const char* what;
+  bool dedup;
+  bool caller_ids;
+  int calls;
+  std::size_t batch;
+  std::int64_t most;
+};
+constexpr MemoryCase kMemoryCases[] = {
+    {"dedup off", false, false, 300, 1, 256},
+    {"1 evaluation", true, false, 1, 1, 288},
+    {"8 evaluations", true, false, 8, 1, 832},
+    {"any number", true, false, 300, 1, 3 * 1024},
+    {"any number, single and 64 in a call", true, false, 300, 64, 16 * 1024},
+    {"1 caller's id", true, true, 1, 1, 448},
+    {"32 callers' ids", true, true, 32, 1, 8 * 1024},
+    {"as many callers' ids as are kept", true, true, 256, 1, 56 * 1024},
+    {"and those not yet removed", true, true, 600, 1, 96 * 1024},
+};
+
+TEST_F(Layout, MemoryOfASubjectIsBounded) {
+  const Algorithm algorithms[] = {FixedWindow{1'000'000, 24h}, SlidingCounter{1'000'000, 24h},
+                                  TokenBucket{1'000'000, 10, 1s}};
+  std::uint64_t subjects = 0;
+  for (const MemoryCase& one : kMemoryCases) {
+    std::string measured;
+    for (const Algorithm& algorithm : algorithms) {
+      const Plan plan =
+          PlanOf({{.id = "p", .algorithm = algorithm, .dedup = {.enabled = one.dedup, .ttl = 1h}}});
+      const Subject subject = SubjectNumber(++subjects);
+      std::int64_t bytes = 0;
+      for (int call = 0; call < one.calls; ++call) {
+        clock_.Advance(1ms);
+        // Every other call of those with several evaluations has one, as under changing load.
+        const std::size_t batch = call % 2 == 0 ? one.batch : 1;
+        EXPECT_TRUE(IsAllowed(AskTogether(plan, subject, batch, one.caller_ids).back()));
+        const Reply reply =
+            client_.Command({"MEMORY", "USAGE", KeyIn(plan, subject), "SAMPLES", "0"});
+        bytes = std::max(bytes, reply.integer);
+      }
+      EXPECT_GT(bytes, 0);
+      EXPECT_LE(bytes, one.most) << one.what;
+      measured += "  " + std::to_string(bytes);
+    }
+    std::cout << one.what << ":" << measured << '\n';
+  }
 }
 
 }  // namespace

@@ -1,0 +1,15 @@
+// What the user of a connection must be allowed to do for the scripts to run.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "src/redis/session.h"
+
+namespace sluice::redis {
+
+/// A probe for each command that the scripts run and for running them, on a key under the prefix
+/// that never exists.
+[[nodiscard]] std::vector<Probe> Probes(std::string_view prefix);
+
+}  // namespace sluice::redis
