@@ -161,6 +161,7 @@ struct Observation {
   std::string_view policy{};  ///< the leading limit's, else the plan's first; empty for exempt
   AnswerOutcome outcome = AnswerOutcome::kIncompatible;
   std::string_view category{};  ///< the category or reason of an outcome that is not evaluated
+  std::string_view detail{};    ///< the same for people, one sentence or none; never a secret
   bool replayed = false;
   bool anonymous = false;  ///< nothing named the client
   std::chrono::nanoseconds elapsed{};

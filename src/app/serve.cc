@@ -147,6 +147,7 @@ class Daemon {
     log_.Write(Level::kWarn, "an evaluation was not decided",
                {{names::kOutcome, std::string(Name(observation.outcome))},
                 {names::kCategory, std::string(observation.category)},
+                {names::kReason, std::string(observation.detail)},
                 {names::kPolicy, std::string(observation.policy)},
                 {names::kSuppressed, std::to_string(*suppressed)}});
   }

@@ -157,6 +157,16 @@ std::string_view CategoryOf(const Outcome& outcome) {
   return std::visit(Visitor{}, outcome);
 }
 
+std::string_view DetailOf(const Outcome& outcome) {
+  struct Visitor {
+    std::string_view operator()(const Evaluated&) const { return {}; }
+    std::string_view operator()(const Unavailable& o) const { return o.detail; }
+    std::string_view operator()(const Indeterminate& o) const { return o.detail; }
+    std::string_view operator()(const Incompatible& o) const { return o.detail; }
+  };
+  return std::visit(Visitor{}, outcome);
+}
+
 Answer AnswerFor(const Outcome& outcome, std::span<const std::string> policy_items,
                  Milliseconds failure_retry_after) {
   switch (KindOf(outcome)) {

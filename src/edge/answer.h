@@ -29,6 +29,9 @@ namespace sluice::edge {
 /// The category of an outcome that is not evaluated, of an incompatible one its reason; else empty.
 [[nodiscard]] std::string_view CategoryOf(const Outcome& outcome);
 
+/// What such an outcome says to people.
+[[nodiscard]] std::string_view DetailOf(const Outcome& outcome);
+
 /// The answer to a judged request. `policy_items` are those of the plan that was evaluated
 /// (PolicyItemsOf). Refusals have a problem+json body (RFC 9457). An incompatible outcome's reason
 /// and detail are for the operator, not for clients, and left out.

@@ -37,6 +37,7 @@ void ObserveOutcome(const Core& core, const Call& call, const Plan* plan, const 
   Observation observation;
   observation.outcome = edge::KindOf(outcome);
   observation.category = edge::CategoryOf(outcome);
+  observation.detail = edge::DetailOf(outcome);
   if (const auto* evaluated = std::get_if<Evaluated>(&outcome)) {
     observation.policy = evaluated->LeadingLimit().policy;
     observation.replayed = evaluated->replayed;

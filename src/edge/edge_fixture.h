@@ -79,6 +79,7 @@ class EdgeUnderTest {
     std::string policy;
     AnswerOutcome outcome;
     std::string category;
+    std::string detail;
     bool replayed;
     bool anonymous;
     std::chrono::nanoseconds elapsed;
@@ -88,8 +89,9 @@ class EdgeUnderTest {
     auto created = Edge::Create(
         std::move(settings), limiter, pseudonymizer_, clock, [this](const Observation& seen) {
           observations.push_back({std::string{seen.operation}, std::string{seen.policy},
-                                  seen.outcome, std::string{seen.category}, seen.replayed,
-                                  seen.anonymous, seen.elapsed});
+                                  seen.outcome, std::string{seen.category},
+                                  std::string{seen.detail}, seen.replayed, seen.anonymous,
+                                  seen.elapsed});
         });
     if (!created) {
       ADD_FAILURE() << created.error().front().place << ": " << created.error().front().message;

@@ -246,6 +246,17 @@ TEST(Judge, FailsClosedOnEveryOutcomeThatDoesNotAllow) {
   }
 }
 
+// Old wrong behaviour: what the engine said about its failure reached no log.
+TEST(Judge, TellsTheObserverWhyNothingWasDecided) {
+  testing::FailingLimiter failing(
+      Indeterminate{Indeterminate::Category::kScriptAborted, "EVALSHA: an error in the script"});
+  EdgeUnderTest edge(failing);
+  (void)edge.Judge("POST", "/login");
+  ASSERT_EQ(edge.observations.size(), 1U);
+  EXPECT_EQ(edge.observations[0].category, "script-aborted");
+  EXPECT_EQ(edge.observations[0].detail, "EVALSHA: an error in the script");
+}
+
 TEST(Judge, AnAnswerMayComeLate) {
   AllowingLimiter allowing;
   testing::DelayingLimiter delaying(allowing);

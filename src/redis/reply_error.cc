@@ -39,12 +39,12 @@ constexpr Row kRows[] = {
     {"MASTERDOWN", "", Meaning::kNotRun, Connection::kClose,
      "the server is a replica without its primary"},
     {"REDIRECT", "", Meaning::kNotRun, Connection::kClose, "the server is a replica"},
-    // Somebody has to change something. After a refused login the next connection logs in again,
-    // with a password that may have changed since.
+    // Somebody has to change something. The next connection logs in again, with a password that may
+    // have changed since, and finds out what is missing, so that nobody takes this one for ready.
     {"NOAUTH", "", Meaning::kDenied, Connection::kClose, "the server asks for a login"},
     {"WRONGPASS", "", Meaning::kDenied, Connection::kClose, "the user name or password is wrong"},
-    {"NOPERM", "access", Meaning::kDenied, Connection::kKeep, "the user may not use such keys"},
-    {"NOPERM", "", Meaning::kDenied, Connection::kKeep, "the user may not run this command"},
+    {"NOPERM", "access", Meaning::kDenied, Connection::kClose, "the user may not use such keys"},
+    {"NOPERM", "", Meaning::kDenied, Connection::kClose, "the user may not run this command"},
     {"MOVED", "", Meaning::kWrongServer, Connection::kKeep,
      "cluster-mode server, standalone configured"},
     {"ASK", "", Meaning::kWrongServer, Connection::kKeep,

@@ -152,6 +152,34 @@ class Locked(WithRedis):
             self.assertIn('password: "***"', done.stdout)
 
 
+class Full(WithRedis):
+    """What the server will do when its memory is full is told once, whatever the number of lanes."""
+
+    def said(self, redis, **more):
+        with Redis(*redis) as server, Sluice(self.config(server, **more)) as sluice:
+            wait_until(lambda: "a lane to redis is up" in sluice.log, lambda: sluice.log)
+            self.assertEqual(self.outcomes(sluice, 1), ["allowed"])
+            self.assertEqual(harness.stop(sluice), 0, sluice.log)
+            return [line for line in sluice.log.splitlines() if "maxmemory-policy" in line]
+
+    def test_a_server_that_would_forget_counters_is_warned_of(self):
+        lines = self.said(["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"])
+        self.assertEqual(len(lines), 1, lines)
+        self.assertIn("maxmemory-policy is allkeys-lru: a full server forgets counters; use noeviction",
+                      lines[0])
+        self.assertIn("warn", lines[0])
+
+    def test_a_server_that_refuses_writes_instead_is_no_news(self):
+        self.assertEqual(self.said(["--maxmemory", "100mb", "--maxmemory-policy", "noeviction"]), [])
+
+    def test_the_shipped_account_may_not_look_and_works(self):
+        lines = self.said(["--aclfile", str(harness.ROOT / "deploy" / "redis" / "users.acl")],
+                          username="sluice", password="change-me-sluice")
+        self.assertEqual(len(lines), 1, lines)
+        self.assertIn("the server does not tell its maxmemory-policy", lines[0])
+        self.assertIn("info", lines[0])
+
+
 class Wrong(WithRedis):
     def test_options_that_cannot_work_end_the_start_with_their_place(self):
         config = self.directory / "sluice.yaml"

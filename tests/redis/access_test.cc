@@ -249,6 +249,8 @@ TEST_F(ShippedAccess, LetsTheOperatorLookAndForgetAClientButNotCount) {
 TEST(Access, IsReadAgainByTheOperator) {
   const UsersFile users(ShippedUsers());
   const RedisServer server({"--aclfile", users.path()});
+  // Not before it has read the file once.
+  ASSERT_EQ(CommandAs(server, kOperator, {"PING"}).text, "PONG");
   std::string text = ShippedUsers();
   const std::string line = "user " + kDaemon.name + " on ";
   text.replace(text.find(line), line.size(), line + ">another ");
