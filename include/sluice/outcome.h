@@ -19,6 +19,7 @@ namespace sluice {
 enum class Certainty : std::uint8_t {
   kCertain,
   kApproximateAlgorithm,  ///< a sliding counter is in the plan: it estimates the previous window
+  kUnreplicated,          ///< too few replicas have it yet: a failover may forget the charge
 };
 
 /// One limit's own answer. In a denied evaluation a limit that did not object reports what it holds

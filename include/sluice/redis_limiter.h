@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sluice/limiter.h"
 
@@ -29,15 +30,38 @@ struct RedisTls {
   friend bool operator==(const RedisTls&, const RedisTls&) = default;
 };
 
+/// How the server, or the servers, are put together.
+enum class RedisTopology : std::uint8_t {
+  kStandalone,  ///< one server, at `address`
+  kSentinel,    ///< the primary that sentinels name
+  kCluster,     ///< a cluster, found by asking any of its nodes
+};
+
+/// The sentinels that know where the primary is. Their login and TLS are their own; those of
+/// RedisOptions are for the servers.
+struct RedisSentinel {
+  std::string master{};                  ///< the name by which sentinels know the primary
+  std::vector<std::string> addresses{};  ///< host:port or [v6]:port; asked in turn
+  std::string username{};
+  std::string password{};
+  std::string password_file{};  ///< read for every connection
+  std::optional<RedisTls> tls{};
+  friend bool operator==(const RedisSentinel&, const RedisSentinel&) = default;
+};
+
 /// Where the server is and how it is talked to. Defaults are those of the configuration.
 struct RedisOptions {
-  std::string address = "127.0.0.1:6379";  ///< host:port, [v6]:port or unix:/path
-  std::string username{};                  ///< empty: the default user
-  std::string password{};                  ///< empty: none, or that of `password_file`
+  RedisTopology topology = RedisTopology::kStandalone;
+  std::string address = "127.0.0.1:6379";  ///< standalone: host:port, [v6]:port or unix:/path
+  /// Cluster: some of its nodes, host:port or [v6]:port; the others are found through them.
+  std::vector<std::string> addresses{};
+  RedisSentinel sentinel{};  ///< of the topology of that name
+  std::string username{};    ///< empty: the default user
+  std::string password{};    ///< empty: none, or that of `password_file`
   /// Read for every connection, so a changed password counts from the next one on. A line feed at
   /// its end is not part of the password.
   std::string password_file{};
-  std::int64_t database = 0;
+  std::int64_t database = 0;      ///< 0 in a cluster
   std::string prefix = "sluice";  ///< of every key; printable, no space, no braces, <= 62 bytes
   std::optional<RedisTls> tls{};  ///< none: plain TCP
   /// How long the server may leave a command unanswered before its connection is given up, and how
@@ -46,7 +70,11 @@ struct RedisOptions {
   /// Evaluations under way at most, those included whose deadline passed but whose reply is still
   /// owed; one more is answered admission-rejected. 1 .. 1'000'000.
   std::int64_t max_in_flight = 1'024;
-  int connections = 1;  ///< 1 .. 64
+  int connections = 1;  ///< to each server; 1 .. 64
+  /// How many replicas must have what an evaluation charged before it is answered, 0 .. 16. If
+  /// fewer confirm it in time, the answer stays and its certainty is kUnreplicated. Up to half of
+  /// an evaluation's time is waited.
+  int wait_replicas = 0;
   /// How far this machine's clock and the server's may be apart; further, evaluations are answered
   /// clock-unsafe and not sent. None: not looked at (the caller's clock is not this machine's).
   std::optional<Milliseconds> maximum_clock_skew{1'000};
@@ -54,6 +82,18 @@ struct RedisOptions {
   /// does not follow the evaluations' `now`.
   Milliseconds minimum_ttl{0};
   friend bool operator==(const RedisOptions&, const RedisOptions&) = default;
+};
+
+/// What is known of one server that evaluations go to.
+struct RedisNode {
+  std::string address{};
+  bool ready = false;
+  std::string reason{};    ///< as in RedisHealth
+  std::string category{};  ///< as in RedisHealth
+  std::int64_t connections = 0;
+  std::optional<Milliseconds> clock_skew{};
+  std::optional<std::chrono::microseconds> round_trip{};
+  std::string eviction_policy{};  ///< as in RedisHealth
 };
 
 /// Whether evaluations would be asked now, and if not, why.
@@ -71,6 +111,8 @@ struct RedisHealth {
   /// a full server forgets counters, so clients are let through that had nothing left. Empty: not
   /// known; the user may lack the permission for INFO, which nothing else needs.
   std::string eviction_policy{};
+  /// Server by server, in the order of their addresses; the clock above is the worst of theirs.
+  std::vector<RedisNode> nodes{};
 };
 
 /// What happened since the limiter was made.
@@ -86,8 +128,12 @@ struct RedisStatistics {
   std::int64_t reloads = 0;  ///< scripts loaded again because the server had forgotten them
   /// Error replies to script calls, by their first word ("BUSY", "OOM"); unknown words are "other".
   std::map<std::string, std::int64_t, std::less<>> error_replies{};
-  std::int64_t rejected = 0;  ///< evaluations answered admission-rejected
-  std::int64_t expired = 0;   ///< evaluations whose deadline passed before their answer
+  /// Evaluations that were sent elsewhere because a server of a cluster said so.
+  std::int64_t redirects = 0;
+  std::int64_t map_changes = 0;   ///< times that slots, or the primary, were found elsewhere
+  std::int64_t unreplicated = 0;  ///< evaluations answered with the certainty kUnreplicated
+  std::int64_t rejected = 0;      ///< evaluations answered admission-rejected
+  std::int64_t expired = 0;       ///< evaluations whose deadline passed before their answer
 };
 
 /// A Limiter over a server.

@@ -1,6 +1,7 @@
 #include "src/app/worker_limiters.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -20,9 +21,33 @@ void Add(RedisStatistics& sum, const RedisStatistics& lane) {
   sum.evaluations += lane.evaluations;
   sum.repeats += lane.repeats;
   sum.reloads += lane.reloads;
+  sum.redirects += lane.redirects;
+  sum.map_changes += lane.map_changes;
+  sum.unreplicated += lane.unreplicated;
   for (const auto& [token, count] : lane.error_replies) sum.error_replies[token] += count;
   sum.rejected += lane.rejected;
   sum.expired += lane.expired;
+}
+
+// The further one of two clocks.
+std::optional<Milliseconds> Worse(std::optional<Milliseconds> a, std::optional<Milliseconds> b) {
+  if (!a || !b) return a ? a : b;
+  return std::chrono::abs(*b) > std::chrono::abs(*a) ? b : a;
+}
+
+// What all workers know of a server: ready if it is for each of them.
+void Merge(std::map<std::string, RedisNode>& nodes, const RedisNode& node) {
+  const auto [found, is_new] = nodes.emplace(node.address, node);
+  if (is_new) return;
+  RedisNode& known = found->second;
+  if (known.ready && !node.ready) {
+    known.reason = node.reason;
+    known.category = node.category;
+  }
+  known.ready = known.ready && node.ready;
+  known.connections += node.connections;
+  known.clock_skew = Worse(known.clock_skew, node.clock_skew);
+  known.round_trip = std::max(known.round_trip, node.round_trip);
 }
 
 }  // namespace
@@ -78,13 +103,14 @@ RedisHealth WorkerLimiters::Health() const {
   const std::vector<RedisHealth> lanes = Lanes();
   const auto down = std::ranges::find_if(lanes, [](const auto& lane) { return !lane.ready; });
   RedisHealth health = down != lanes.end() ? *down : RedisHealth{.ready = !lanes.empty()};
-  const auto skew = [](const RedisHealth& lane) {
-    return lane.clock_skew ? std::chrono::abs(*lane.clock_skew) : Milliseconds{-1};
-  };
+  std::map<std::string, RedisNode> nodes;
   for (const RedisHealth& lane : lanes) {
-    if (skew(lane) > skew(health)) health.clock_skew = lane.clock_skew;
+    health.clock_skew = Worse(health.clock_skew, lane.clock_skew);
     health.round_trip = std::max(health.round_trip, lane.round_trip);
+    for (const RedisNode& node : lane.nodes) Merge(nodes, node);
   }
+  health.nodes.clear();
+  for (auto& [address, node] : nodes) health.nodes.push_back(std::move(node));
   return health;
 }
 

@@ -37,6 +37,7 @@ class WorkerLimiters final : public RedisLimiter {
   /// Lane by lane, in the order in which the workers started.
   [[nodiscard]] std::vector<RedisHealth> Lanes() const;
   /// Ready if every lane is; else what the first says that is not. The clock is the worst lane's.
+  /// A server is ready if it is for every worker; its connections are those of all.
   [[nodiscard]] RedisHealth Health() const override;
   /// Of all lanes together.
   [[nodiscard]] RedisStatistics Statistics() const override;

@@ -53,6 +53,12 @@ inline constexpr std::array<std::pair<std::string_view, Anonymous>, 2> kAnonymou
 inline constexpr std::array<std::pair<std::string_view, Scope>, 2> kScopeWords{
     {{"operation", Scope::kOperation}, {"client", Scope::kClient}}};
 
+/// The words of `redis.topology`.
+inline constexpr std::array<std::pair<std::string_view, RedisTopology>, 3> kTopologyWords{
+    {{"standalone", RedisTopology::kStandalone},
+     {"sentinel", RedisTopology::kSentinel},
+     {"cluster", RedisTopology::kCluster}}};
+
 /// The word that `words` has for `value`.
 template <class Value, std::size_t kCount>
 [[nodiscard]] constexpr std::string_view WordFor(

@@ -126,28 +126,53 @@ void Write(Writer& out, const PseudonymSettings& pseudonym) {
   }
 }
 
+// A text that may be absent, and then is no text that could be read.
+void SetGiven(Writer& out, int depth, std::string_view key, const std::string& text) {
+  if (!text.empty()) out.Set(depth, key, Quoted(text));
+}
+
+// A login and TLS, of the servers or of the sentinels.
+template <class Options>
+void WriteLogin(Writer& out, int depth, const Options& options) {
+  SetGiven(out, depth, "username", options.username);
+  if (!options.password.empty()) out.Set(depth, "password", Quoted(kMaskedPassword));
+  SetGiven(out, depth, "password_file", options.password_file);
+  if (!options.tls) return;
+  out.Line(depth, *options.tls == RedisTls{} ? "tls: {}" : "tls:");
+  SetGiven(out, depth + 1, "ca_file", options.tls->ca_file);
+  SetGiven(out, depth + 1, "certificate_file", options.tls->certificate_file);
+  SetGiven(out, depth + 1, "key_file", options.tls->key_file);
+  SetGiven(out, depth + 1, "server_name", options.tls->server_name);
+}
+
+void WriteServers(Writer& out, const RedisOptions& redis) {
+  out.Set(1, "topology", WordFor(kTopologyWords, redis.topology));
+  switch (redis.topology) {
+    case RedisTopology::kStandalone:
+      out.Set(1, "address", Quoted(redis.address));
+      return;
+    case RedisTopology::kSentinel:
+      out.Line(1, "sentinel:");
+      out.Set(2, "master", Quoted(redis.sentinel.master));
+      out.Set(2, "addresses", QuotedList(redis.sentinel.addresses));
+      WriteLogin(out, 2, redis.sentinel);
+      return;
+    case RedisTopology::kCluster:
+      out.Set(1, "addresses", QuotedList(redis.addresses));
+      return;
+  }
+}
+
 void Write(Writer& out, const RedisOptions& redis) {
-  // A text that may be absent, and then is no text that could be read.
-  const auto set_given = [&](int depth, std::string_view key, const std::string& text) {
-    if (!text.empty()) out.Set(depth, key, Quoted(text));
-  };
   out.Line(0, "redis:");
-  out.Set(1, "address", Quoted(redis.address));
-  set_given(1, "username", redis.username);
-  if (!redis.password.empty()) out.Set(1, "password", Quoted(kMaskedPassword));
-  set_given(1, "password_file", redis.password_file);
+  WriteServers(out, redis);
+  WriteLogin(out, 1, redis);
   out.Set(1, "database", redis.database);
   out.Set(1, "prefix", Quoted(redis.prefix));
-  if (redis.tls) {
-    out.Line(1, *redis.tls == RedisTls{} ? "tls: {}" : "tls:");
-    set_given(2, "ca_file", redis.tls->ca_file);
-    set_given(2, "certificate_file", redis.tls->certificate_file);
-    set_given(2, "key_file", redis.tls->key_file);
-    set_given(2, "server_name", redis.tls->server_name);
-  }
   out.Set(1, "command_timeout", FormatDuration(redis.command_timeout));
   out.Set(1, "max_in_flight", redis.max_in_flight);
   out.Set(1, "connections", redis.connections);
+  out.Set(1, "wait_replicas", redis.wait_replicas);
   if (redis.maximum_clock_skew) {
     out.Set(1, "maximum_clock_skew", FormatDuration(*redis.maximum_clock_skew));
   }

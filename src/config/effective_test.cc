@@ -107,12 +107,14 @@ pseudonym:
 memory:
   max_subjects: 1000000
 redis:
+  topology: standalone
   address: "127.0.0.1:6379"
   database: 0
   prefix: sluice
   command_timeout: 1s
   max_in_flight: 1024
   connections: 1
+  wait_replicas: 0
   maximum_clock_skew: 1s
 http:
   listen: "127.0.0.1:8080"
@@ -256,31 +258,49 @@ ListenAddress AnyListenAddress(std::uint16_t port) {
                                UnixAddress{"/run/x " + std::to_string(port)}});
 }
 
-RedisOptions AnyRedis() {
-  RedisOptions redis;
-  redis.address = Among<std::string>({"[::1]:1", "redis.example.com:65535", "unix:/run/r s.sock"});
+// A login and TLS, of the servers or of the sentinels.
+template <class Options>
+void AnyLogin(Options& options) {
   switch (NumberWithin(0, 3)) {
     case 0:
-      redis.password = AnyText();
+      options.password = AnyText();
       break;
     case 1:
-      redis.username = AnyText();
-      redis.password_file = AnyText();
+      options.username = AnyText();
+      options.password_file = AnyText();
       break;
     default:
       break;
   }
-  redis.database = NumberWithin(0, 2'147'483'647);
-  redis.prefix = Among<std::string>({"s", "null", "1", "a:b#c\"", std::string(62, 'p')});
-  if (!redis.address.starts_with("unix:") && *rc::gen::arbitrary<bool>()) {
-    redis.tls.emplace();
-    if (*rc::gen::arbitrary<bool>()) redis.tls->ca_file = AnyText();
-    if (*rc::gen::arbitrary<bool>()) redis.tls->certificate_file = redis.tls->key_file = AnyText();
-    if (*rc::gen::arbitrary<bool>()) redis.tls->server_name = "redis.example.com";
+  if (*rc::gen::arbitrary<bool>()) return;
+  RedisTls& tls = options.tls.emplace();
+  if (*rc::gen::arbitrary<bool>()) tls.ca_file = AnyText();
+  if (*rc::gen::arbitrary<bool>()) tls.certificate_file = tls.key_file = AnyText();
+  if (*rc::gen::arbitrary<bool>()) tls.server_name = "redis.example.com";
+}
+
+RedisOptions AnyRedis() {
+  RedisOptions redis;
+  AnyLogin(redis);
+  redis.topology =
+      Among({RedisTopology::kStandalone, RedisTopology::kSentinel, RedisTopology::kCluster});
+  if (redis.topology == RedisTopology::kStandalone) {
+    redis.address =
+        Among<std::string>({"[::1]:1", "redis.example.com:65535", "unix:/run/r s.sock"});
+    if (redis.address.starts_with("unix:")) redis.tls.reset();
+  } else if (redis.topology == RedisTopology::kSentinel) {
+    redis.sentinel.master = AnyText();
+    redis.sentinel.addresses = {"[::1]:26379", "sentinel.example.com:1"};
+    AnyLogin(redis.sentinel);
+  } else {
+    redis.addresses = {"10.0.0.1:7000", "node-b:7001"};
   }
+  if (redis.topology != RedisTopology::kCluster) redis.database = NumberWithin(0, 2'147'483'647);
+  redis.prefix = Among<std::string>({"s", "null", "1", "a:b#c\"", std::string(62, 'p')});
   redis.command_timeout = DurationWithin(1, 60'000);
   redis.max_in_flight = NumberWithin(1, 1'000'000);
   redis.connections = static_cast<int>(NumberWithin(1, 64));
+  redis.wait_replicas = static_cast<int>(NumberWithin(0, 16));
   redis.maximum_clock_skew = DurationWithin(1, 3'600'000);
   return redis;
 }

@@ -19,8 +19,16 @@ namespace {
 constexpr std::string_view kPrefix = "SLUICE_";
 constexpr std::string_view kFileSuffix = "_file";
 // Keys that name files themselves, so that a file can be read again later.
-constexpr std::string_view kFileKeys[] = {"redis__password_file", "redis__tls__ca_file",
-                                          "redis__tls__certificate_file", "redis__tls__key_file"};
+constexpr std::string_view kFileKeys[] = {
+    "redis__password_file",
+    "redis__tls__ca_file",
+    "redis__tls__certificate_file",
+    "redis__tls__key_file",
+    "redis__sentinel__password_file",
+    "redis__sentinel__tls__ca_file",
+    "redis__sentinel__tls__certificate_file",
+    "redis__sentinel__tls__key_file",
+};
 
 struct Variable {
   std::string name;

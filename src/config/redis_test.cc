@@ -65,6 +65,84 @@ redis:
   EXPECT_EQ(Loaded("redis: {tls: {}}").tls, RedisTls{});
 }
 
+TEST(Redis, TakesAClustersNodes) {
+  const RedisOptions redis = Loaded(R"(
+redis:
+  topology: cluster
+  addresses: ["10.0.0.1:7000", "[2001:db8::2]:7000"]
+  wait_replicas: 1
+)");
+  EXPECT_EQ(redis, (RedisOptions{.topology = RedisTopology::kCluster,
+                                 .addresses = {"10.0.0.1:7000", "[2001:db8::2]:7000"},
+                                 .wait_replicas = 1}));
+  EXPECT_EQ(Loaded("", {"SLUICE_REDIS__TOPOLOGY=cluster", "SLUICE_REDIS__ADDRESSES=a:1,b:2"}),
+            (RedisOptions{.topology = RedisTopology::kCluster, .addresses = {"a:1", "b:2"}}));
+}
+
+TEST(Redis, TakesSentinelsWithALoginOfTheirOwn) {
+  const RedisOptions redis = Loaded(R"(
+redis:
+  topology: sentinel
+  password_file: /run/secrets/redis
+  sentinel:
+    master: edge
+    addresses: ["10.0.0.1:26379", "10.0.0.2:26379"]
+    username: asker
+    password: "4711"
+    tls: {ca_file: sentinel-ca.pem}
+)");
+  EXPECT_EQ(redis, (RedisOptions{.topology = RedisTopology::kSentinel,
+                                 .sentinel = {.master = "edge",
+                                              .addresses = {"10.0.0.1:26379", "10.0.0.2:26379"},
+                                              .username = "asker",
+                                              .password = "4711",
+                                              .tls = RedisTls{.ca_file = "sentinel-ca.pem"}},
+                                 .password_file = "/run/secrets/redis"}));
+  EXPECT_EQ(Loaded("redis: {topology: sentinel, sentinel: {master: m, addresses: [\"a:1\"]}}",
+                   {"SLUICE_REDIS__SENTINEL__PASSWORD_FILE=/run/secrets/sentinel"})
+                .sentinel.password_file,
+            "/run/secrets/sentinel");
+}
+
+// Where the servers are is said in one form, that of the topology.
+TEST(Redis, RefusesTheAddressesOfAnotherTopology) {
+  struct Row {
+    std::string chapter;  // on line 3
+    Lines errors;
+  };
+  const Row rows[] = {
+      {"redis: {topology: ring}",
+       {"f:3:19: redis.topology: \"ring\" is not known; allowed: standalone, sentinel, cluster"}},
+      {"redis: {addresses: [\"a:1\"]}",
+       {"f:3:9: redis.addresses: a standalone server has one; give redis.address, or topology: "
+        "cluster"}},
+      {"redis: {sentinel: {master: m}}",
+       {"f:3:9: redis.sentinel: it goes with topology: sentinel"}},
+      {"redis: {topology: cluster}", {"f:3:1: redis.addresses: the key is missing"}},
+      {"redis: {topology: cluster, addresses: []}",
+       {"f:3:39: redis.addresses: the list must not be empty"}},
+      {"redis: {topology: cluster, addresses: [\"a:1\"], address: \"a:1\"}",
+       {"f:3:48: redis.address: a cluster's nodes stand in redis.addresses"}},
+      {"redis: {topology: cluster, addresses: [\"unix:/a\"]}",
+       {"f:3:40: redis.addresses[0]: \"unix:/a\": sentinels and clusters are reached over TCP "
+        "only"}},
+      {"redis: {topology: cluster, addresses: [\"a:1\"], database: 1}",
+       {"f:3:58: redis.database: a cluster has the database 0 only; leave it out"}},
+      {"redis: {topology: sentinel, address: \"a:1\"}",
+       {"f:3:1: redis.sentinel: the key is missing",
+        "f:3:29: redis.address: the sentinels name the server; leave it out"}},
+      {"redis: {topology: sentinel, sentinel: {addresses: [\"a:1\"], username: u}}",
+       {"f:3:29: redis.sentinel.master: the key is missing",
+        "f:3:70: redis.sentinel.username: a user needs redis.sentinel.password or "
+        "redis.sentinel.password_file"}},
+      {"redis: {wait_replicas: 17}",
+       {"f:3:24: redis.wait_replicas: \"17\" is out of bounds; allowed: 0 to 16"}},
+  };
+  for (const Row& row : rows) {
+    EXPECT_EQ(ErrorsOf(std::string(kTwoLines) + row.chapter), row.errors) << row.chapter;
+  }
+}
+
 TEST(Redis, RefusesWhatItCannotUse) {
   struct Row {
     std::string chapter;  // on line 3
@@ -77,9 +155,9 @@ TEST(Redis, RefusesWhatItCannotUse) {
       {"redis: {address: localhost:0}",
        {"f:3:18: redis.address: \"localhost:0\": no server has the port 0; allowed: 1 to 65535"}},
       {"redis: {url: x}",
-       {"f:3:9: redis.url: the key is not known; allowed: address, username, password, "
+       {"f:3:9: redis.url: the key is not known; allowed: topology, address, username, password, "
         "password_file, database, prefix, tls, command_timeout, max_in_flight, connections, "
-        "maximum_clock_skew"}},
+        "wait_replicas, maximum_clock_skew"}},
       // both ways to say a password, or a user without one
       {"redis: {password: a, password_file: b}",
        {"f:3:37: redis.password_file: redis.password is given too; give one of them"}},

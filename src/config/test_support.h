@@ -47,6 +47,9 @@ inline bool Equal(const IdentitySettings& a, const IdentitySettings& b) {
 /// The settings that `Effective` shows: without the password.
 inline Settings Masked(Settings settings) {
   if (!settings.redis.password.empty()) settings.redis.password = kMaskedPassword;
+  if (!settings.redis.sentinel.password.empty()) {
+    settings.redis.sentinel.password = kMaskedPassword;
+  }
   return settings;
 }
 

@@ -15,6 +15,8 @@ std::string_view Name(Certainty certainty) {
       return "certain";
     case Certainty::kApproximateAlgorithm:
       return "approximate-algorithm";
+    case Certainty::kUnreplicated:
+      return "unreplicated";
   }
   std::abort();
 }

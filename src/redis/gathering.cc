@@ -1,5 +1,6 @@
 #include "src/redis/gathering.h"
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <utility>
@@ -10,6 +11,15 @@ namespace {
 Outcome ResponseLost() {
   return Indeterminate{Indeterminate::Category::kResponseLost,
                        "the connection broke after the evaluation was sent"};
+}
+
+Outcome NotInTime(const Gathering::Pending& pending) {
+  if (pending.redirects > 0) {
+    return Unavailable{Unavailable::Category::kNoMutationConfirmed,
+                       "the deadline passed while one server after another sent it elsewhere"};
+  }
+  return Unavailable{Unavailable::Category::kUnavailableBeforeSend,
+                     "the deadline passed before the evaluation could be sent"};
 }
 
 // Whether sending it again charges at most once.
@@ -25,15 +35,14 @@ std::size_t Gathering::KeyHash::operator()(const Key& key) const {
   return bits ^ std::hash<const Plan*>{}(key.plan);
 }
 
-void Gathering::Add(const Evaluation& evaluation, Completion completion, SteadyTime deadline) {
-  const Key key{evaluation.plan, evaluation.subject};
+void Gathering::Add(Pending pending) {
+  const Key key{pending.evaluation.plan, pending.evaluation.subject};
   auto& group = groups_[key];
   if (!group) group = std::make_unique<Group>(Group{.key = key});
   const auto entry = group->waiting.insert(
-      group->waiting.end(),
-      Entry{.evaluation = evaluation, .completion = std::move(completion), .group = group.get()});
+      group->waiting.end(), Entry{.pending = std::move(pending), .group = group.get()});
   // Most deadlines are later than all before them.
-  entry->deadline = deadlines_.emplace_hint(deadlines_.end(), deadline, entry);
+  entry->deadline = deadlines_.emplace_hint(deadlines_.end(), entry->pending.deadline, entry);
   ++places_;
   MakeReady(*group, false);
 }
@@ -59,7 +68,10 @@ std::optional<Gathering::Batch> Gathering::Next(std::size_t maximum) {
   Batch batch{.id = next_batch_++};
   Out& out = out_.emplace(batch.id, Out{.group = &group, .entries = {}}).first->second;
   while (!group.waiting.empty() && out.entries.size() < maximum) {
-    group.waiting.front().waiting = false;
+    Entry& entry = group.waiting.front();
+    entry.waiting = false;
+    batch.asks = batch.asks || entry.pending.asks;
+    batch.deadline = std::min(batch.deadline, entry.pending.deadline);
     out.entries.splice(out.entries.end(), group.waiting, group.waiting.begin());
   }
   batch.items = Items(batch.id);
@@ -70,27 +82,40 @@ std::vector<Gathering::Item> Gathering::Items(std::uint64_t batch) const {
   std::vector<Item> items;
   bool somebody_waits = false;
   for (const Entry& entry : out_.at(batch).entries) {
-    items.push_back({.evaluation = &entry.evaluation, .is_repeat = entry.repeat});
-    somebody_waits = somebody_waits || entry.completion;
+    const Pending& pending = entry.pending;
+    items.push_back({.evaluation = &pending.evaluation, .is_repeat = pending.is_repeat});
+    somebody_waits = somebody_waits || pending.completion;
   }
   if (!somebody_waits) items.clear();
   return items;
 }
 
-Outcome Gathering::Told(const Entry& entry, Outcome outcome) {
-  if (!entry.repeat) return outcome;
+Outcome Gathering::Told(const Pending& pending, Outcome outcome) {
+  if (!pending.is_repeat) return outcome;
   auto* evaluated = std::get_if<Evaluated>(&outcome);
   // Whatever became of the repeat, the first try may have charged.
   if (evaluated == nullptr) return ResponseLost();
   // The record that answered can only be that of the first try, so this evaluation was charged.
-  if (!entry.evaluation.id.is_from_caller()) evaluated->replayed = false;
+  if (!pending.evaluation.id.is_from_caller()) evaluated->replayed = false;
   return outcome;
 }
 
+Gathering::Answer Gathering::AnswerOf(Pending pending, Outcome outcome) {
+  return {std::move(pending.completion), Told(pending, std::move(outcome))};
+}
+
 void Gathering::AnswerEntry(Entry& entry, Outcome outcome) {
-  if (!entry.completion) return;
+  Pending& pending = entry.pending;
+  if (!pending.completion) return;
   deadlines_.erase(entry.deadline);
-  answers_.push_back({std::exchange(entry.completion, nullptr), Told(entry, std::move(outcome))});
+  answers_.push_back(
+      {std::exchange(pending.completion, nullptr), Told(pending, std::move(outcome))});
+}
+
+// For good: the entry's evaluation has gone with it.
+Gathering::Pending Gathering::Release(Entry& entry) {
+  deadlines_.erase(entry.deadline);
+  return std::exchange(entry.pending, {});
 }
 
 Gathering::Out Gathering::EndBatch(std::uint64_t batch) {
@@ -117,15 +142,41 @@ void Gathering::Unsend(std::uint64_t batch) {
   PutBack(out);
 }
 
+std::vector<Gathering::Pending> Gathering::TakeBatch(std::uint64_t batch) {
+  Out out = EndBatch(batch);
+  std::vector<Pending> taken;
+  for (Entry& entry : out.entries) {
+    if (entry.pending.completion) taken.push_back(Release(entry));
+  }
+  PutBack(out);
+  return taken;
+}
+
+std::vector<Gathering::Pending> Gathering::TakeWaiting() {
+  std::vector<Pending> taken;
+  const auto take_from = [&](Group& group) {
+    while (!group.waiting.empty()) {
+      taken.push_back(Release(group.waiting.front()));
+      group.waiting.pop_front();
+      --places_;
+    }
+    DropIfIdle(group);
+  };
+  while (!ready_.empty()) take_from(*ready_.front());
+  // What waits for a batch that is still out.
+  for (auto& [batch, out] : out_) take_from(*out.group);
+  return taken;
+}
+
 std::size_t Gathering::Lose(std::uint64_t batch) {
   Out out = EndBatch(batch);
   std::size_t repeats = 0;
   for (Entry& entry : out.entries) {
-    if (!entry.completion) continue;
-    if (entry.repeat || !MayRepeat(entry.evaluation)) {
+    if (!entry.pending.completion) continue;
+    if (entry.pending.is_repeat || !MayRepeat(entry.pending.evaluation)) {
       AnswerEntry(entry, ResponseLost());
     } else {
-      entry.repeat = true;
+      entry.pending.is_repeat = true;
       KeepWithinRecordsTime(entry);
       ++repeats;
     }
@@ -136,11 +187,13 @@ std::size_t Gathering::Lose(std::uint64_t batch) {
 
 // After its time a record says nothing any more, and a repeat would charge again.
 void Gathering::KeepWithinRecordsTime(Entry& entry) {
-  const Evaluation& evaluation = entry.evaluation;
+  Pending& pending = entry.pending;
+  const Evaluation& evaluation = pending.evaluation;
   if (evaluation.mode == Mode::kPeek) return;
-  const auto first_try = entry.deadline->first - (evaluation.deadline - evaluation.now.steady);
+  const auto first_try = pending.deadline - (evaluation.deadline - evaluation.now.steady);
   const SteadyTime until = first_try + evaluation.plan->dedup().ttl;
-  if (until >= entry.deadline->first) return;
+  if (until >= pending.deadline) return;
+  pending.deadline = until;
   auto node = deadlines_.extract(entry.deadline);
   node.key() = until;
   entry.deadline = deadlines_.insert(std::move(node));
@@ -153,7 +206,7 @@ void Gathering::PutBack(Out& out) {
   bool again = false;
   while (!out.entries.empty()) {
     Entry& entry = out.entries.front();
-    if (entry.completion) {
+    if (entry.pending.completion) {
       entry.waiting = true;
       again = true;
       group.waiting.splice(before, out.entries, out.entries.begin());
@@ -168,7 +221,7 @@ void Gathering::PutBack(Out& out) {
 
 void Gathering::FailFresh(Group& group, const Outcome& outcome) {
   for (auto entry = group.waiting.begin(); entry != group.waiting.end();) {
-    if (entry->repeat) {
+    if (entry->pending.is_repeat) {
       ++entry;
       continue;
     }
@@ -202,8 +255,7 @@ std::size_t Gathering::Expire(SteadyTime now) {
       continue;
     }
     Group& group = *entry->group;
-    AnswerEntry(*entry, Unavailable{Unavailable::Category::kUnavailableBeforeSend,
-                                    "the deadline passed before the evaluation could be sent"});
+    AnswerEntry(*entry, NotInTime(entry->pending));
     group.waiting.erase(entry);
     --places_;
     DropIfIdle(group);

@@ -28,6 +28,16 @@ namespace sluice::redis {
 /// Thread safety: none.
 class Gathering {
  public:
+  /// An evaluation without its answer, with all that it takes along from one gathering to another.
+  struct Pending {
+    Evaluation evaluation;
+    Completion completion;
+    SteadyTime deadline{};  ///< on the clock of Expire, which need not be the evaluation's
+    bool is_repeat = false;
+    /// A server said that this call must be preceded by ASKING.
+    bool asks = false;
+    unsigned redirects = 0;  ///< servers that sent it elsewhere so far
+  };
   struct Item {
     const Evaluation* evaluation = nullptr;
     /// It was sent before, with the same `now`, and its reply was lost: it may have been charged.
@@ -36,6 +46,8 @@ class Gathering {
   struct Batch {
     std::uint64_t id = 0;
     std::vector<Item> items{};  ///< one plan, one subject, in the order of Add; never empty
+    bool asks = false;          ///< Pending::asks of any of them
+    SteadyTime deadline = SteadyTime::max();  ///< the first of theirs
   };
   struct Answer {
     Completion completion;
@@ -47,8 +59,7 @@ class Gathering {
   Gathering(const Gathering&) = delete;
   Gathering& operator=(const Gathering&) = delete;
 
-  /// `deadline` is on the clock of Expire, which need not be the evaluation's.
-  void Add(const Evaluation& evaluation, Completion completion, SteadyTime deadline);
+  void Add(Pending pending);
 
   /// The longest waiting pair's next batch of at most `maximum` evaluations, or none.
   [[nodiscard]] std::optional<Batch> Next(std::size_t maximum);
@@ -64,11 +75,18 @@ class Gathering {
   void SettleAll(std::uint64_t batch, const Outcome& outcome);
   /// Ends a batch that certainly was not run: its evaluations wait again, before all others.
   void Unsend(std::uint64_t batch);
+  /// The same for a batch that another gathering takes: gives its evaluations that have no answer.
+  [[nodiscard]] std::vector<Pending> TakeBatch(std::uint64_t batch);
+  /// Takes everything that waits.
+  [[nodiscard]] std::vector<Pending> TakeWaiting();
   /// Ends a batch whose reply is lost. Evaluations that the server would recognise (dedup is on) or
   /// that write nothing wait again, once, as repeats, as long as a record lasts; the others are
   /// answered response-lost.
   /// Returns how many wait again.
   std::size_t Lose(std::uint64_t batch);
+
+  /// The answer of one that no gathering holds: of a repeat, what may be said after its first try.
+  [[nodiscard]] static Answer AnswerOf(Pending pending, Outcome outcome);
 
   /// Answers everything that waits with `outcome`, except repeats: only the server can say what
   /// became of them, so they wait for it until their deadline.
@@ -103,11 +121,9 @@ class Gathering {
     std::size_t operator()(const Key& key) const;
   };
   struct Entry {
-    Evaluation evaluation;
-    Completion completion;  // empty once answered
+    Pending pending;  // its completion is empty once answered
     Group* group = nullptr;
     bool waiting = true;
-    bool repeat = false;
     Deadlines::iterator deadline{};
   };
   struct Group {
@@ -124,7 +140,8 @@ class Gathering {
   void MakeReady(Group& group, bool first);
   void DropIfIdle(Group& group);
   void AnswerEntry(Entry& entry, Outcome outcome);
-  static Outcome Told(const Entry& entry, Outcome outcome);
+  static Outcome Told(const Pending& pending, Outcome outcome);
+  Pending Release(Entry& entry);
   Out EndBatch(std::uint64_t batch);
   void PutBack(Out& out);
   void KeepWithinRecordsTime(Entry& entry);

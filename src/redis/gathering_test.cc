@@ -50,15 +50,15 @@ class GatheringTest : public ::testing::Test {
   void Add(int name, std::uint64_t client, milliseconds budget = milliseconds{750},
            const Plan* of = nullptr, std::string id = {}, Mode mode = Mode::kEvaluate) {
     gathering.Add(
-        {.plan = of == nullptr ? &plan : of,
-         .subject = SubjectNumber(client),
-         .cost = name,  // tells the items of a batch apart
-         .id = id.empty() ? EvaluationId() : EvaluationId::FromCaller(id),
-         .mode = mode,
-         .now = clock.Now(),
-         .deadline = clock.Now().steady + budget},
-        [this, name](Outcome outcome) { told.emplace_back(name, Word(outcome)); },
-        clock.Now().steady + budget);
+        {.evaluation = {.plan = of == nullptr ? &plan : of,
+                        .subject = SubjectNumber(client),
+                        .cost = name,  // tells the items of a batch apart
+                        .id = id.empty() ? EvaluationId() : EvaluationId::FromCaller(id),
+                        .mode = mode,
+                        .now = clock.Now(),
+                        .deadline = clock.Now().steady + budget},
+         .completion = [this, name](Outcome outcome) { told.emplace_back(name, Word(outcome)); },
+         .deadline = clock.Now().steady + budget});
   }
 
   static std::vector<int> Names(const Gathering::Batch& batch) {
@@ -259,6 +259,56 @@ TEST_F(GatheringTest, FailsWhatWaitsButLetsRepeatsWaitForTheServer) {
   EXPECT_EQ(gathering.size(), 1U);
 }
 
+TEST_F(GatheringTest, HandsWhatWaitsToAnotherWithItsDeadline) {
+  Add(1, 10);
+  const auto out = gathering.Next(64);
+  Add(2, 10);
+  Add(3, 20, milliseconds{100});
+  Gathering other;
+  for (auto& pending : gathering.TakeWaiting()) other.Add(std::move(pending));
+  EXPECT_EQ(gathering.size(), 1U);  // what is out
+  EXPECT_EQ(other.size(), 2U);
+  EXPECT_EQ(other.NextDeadline(), clock.Now().steady + milliseconds{100});
+  clock.Advance(milliseconds{100});
+  EXPECT_EQ(other.Expire(clock.Now().steady), 1U);
+  EXPECT_EQ(other.TakeAnswers().size(), 1U);
+  EXPECT_EQ(Names(*other.Next(64)), (std::vector{2}));
+  gathering.Settle(out->id, {Allowed(4, false)});
+  EXPECT_EQ(Answers(), (Told{{1, "evaluated 4"}}));
+}
+
+// A batch that a server sent elsewhere goes there whole, without what was answered meanwhile.
+TEST_F(GatheringTest, HandsABatchToAnother) {
+  Add(1, 10, milliseconds{50});
+  Add(2, 10);
+  const auto out = gathering.Next(64);
+  Add(3, 10);
+  Expire(milliseconds{50});
+  EXPECT_EQ(Answers(), (Told{{1, "deadline-passed"}}));
+  Gathering other;
+  for (auto& pending : gathering.TakeBatch(out->id)) {
+    pending.asks = true;
+    ++pending.redirects;
+    other.Add(std::move(pending));
+  }
+  EXPECT_EQ(Names(*gathering.Next(64)), (std::vector{3}));  // it need not wait any more
+  const auto there = other.Next(64);
+  EXPECT_EQ(Names(*there), (std::vector{2}));
+  EXPECT_TRUE(there->asks);
+  EXPECT_EQ(there->deadline, clock.Now().steady + milliseconds{700});
+  EXPECT_EQ(other.size(), 1U);
+  EXPECT_EQ(gathering.size(), 1U);
+}
+
+TEST_F(GatheringTest, SaysOfARedirectedOneThatItWasNotRun) {
+  Add(1, 10, milliseconds{50});
+  std::vector<Gathering::Pending> taken = gathering.TakeBatch(gathering.Next(64)->id);
+  ++taken.front().redirects;
+  gathering.Add(std::move(taken.front()));
+  Expire(milliseconds{50});
+  EXPECT_EQ(Answers(), (Told{{1, "no-mutation-confirmed"}}));
+}
+
 TEST_F(GatheringTest, AnswersEverythingAtTheEnd) {
   Add(1, 10);
   gathering.Lose(gathering.Next(64)->id);
@@ -271,9 +321,12 @@ TEST_F(GatheringTest, AnswersEverythingAtTheEnd) {
 }
 
 TEST_F(GatheringTest, LetsACompletionEvaluateAgain) {
-  gathering.Add(
-      {.plan = &plan, .subject = SubjectNumber(1), .now = clock.Now(), .deadline = {}},
-      [this](const Outcome&) { Add(2, 10); }, clock.Now().steady);
+  gathering.Add({.evaluation = {.plan = &plan,
+                                .subject = SubjectNumber(1),
+                                .now = clock.Now(),
+                                .deadline = {}},
+                 .completion = [this](const Outcome&) { Add(2, 10); },
+                 .deadline = clock.Now().steady});
   gathering.Expire(clock.Now().steady);
   EXPECT_TRUE(Answers().empty());
   EXPECT_EQ(Names(*gathering.Next(64)), (std::vector{2}));

@@ -40,6 +40,12 @@ std::string_view NameOf(const SessionOptions& options, Command command, std::siz
       return "INFO";
     case Command::kTime:
       return "TIME";
+    case Command::kRole:
+      return "ROLE";
+    case Command::kAsking:
+      return "ASKING";
+    case Command::kWait:
+      return "WAIT";
     case Command::kCall:
       break;
   }
@@ -70,7 +76,7 @@ std::pair<std::int64_t, std::int64_t> VersionOf(std::string_view text) {
           Number(rest.substr(0, rest.find('.'))).value_or(kOldestServer.second)};
 }
 
-std::optional<Outcome> ObjectionToServer(const Reply& hello) {
+std::optional<Outcome> ObjectionToServer(Role role, const Reply& hello) {
   for (std::size_t i = 0; i + 1 < hello.elements.size(); i += 2) {
     const std::string_view field = hello.elements[i].text;
     const std::string_view value = hello.elements[i + 1].text;
@@ -78,8 +84,15 @@ std::optional<Outcome> ObjectionToServer(const Reply& hello) {
       return WrongServer(fmt::format("the server's version is {}, required is {}.{} or newer",
                                      value, kOldestServer.first, kOldestServer.second));
     }
-    if (field == "mode" && value == "cluster") {
+    if (field != "mode") continue;
+    if (value == "cluster" && role == Role::kStandalone) {
       return WrongServer("cluster-mode server, standalone configured");
+    }
+    if (value == "cluster" && role == Role::kPrimary) {
+      return WrongServer("cluster-mode server, sentinel configured");
+    }
+    if (value == "standalone" && role == Role::kClusterNode) {
+      return WrongServer("standalone server, cluster configured");
     }
   }
   return std::nullopt;
@@ -96,6 +109,7 @@ std::vector<Question> HandshakeOf(const SessionOptions& options) {
   }
   // Names the client as well: no permission is needed for that, as one is for CLIENT SETNAME.
   questions.push_back(Ask(Command::kHello, {"HELLO", "2", "SETNAME", options.client_name}));
+  if (options.role == Role::kPrimary) questions.push_back(Ask(Command::kRole, {"ROLE"}));
   if (options.database != 0) {
     questions.push_back(Ask(Command::kSelect, {"SELECT", fmt::format("{}", options.database)}));
   }
@@ -123,15 +137,28 @@ std::optional<Outcome> Objection(const SessionOptions& options, Command command,
                                  const Reply& reply) {
   if (reply.kind == Reply::Kind::kError) {
     if (command == Command::kHello || command == Command::kMemory) return std::nullopt;
+    if (command == Command::kAsking) return std::nullopt;  // the call's own reply tells
     Outcome outcome = JudgeError(reply.text, NameOf(options, command, index)).outcome;
     if (command == Command::kProbe && !IsDenied(outcome)) return std::nullopt;
     return BeforeSend(std::move(outcome));
   }
-  if (command == Command::kHello) return ObjectionToServer(reply);
+  if (command == Command::kHello) return ObjectionToServer(options.role, reply);
+  if (command == Command::kRole && (reply.elements.empty() || reply.elements[0].text != "master")) {
+    return BeforeSend("the server that the sentinels name is no primary");
+  }
   if (command == Command::kLoad && reply.text != options.scripts[index].sha) {
     return WrongServer("SCRIPT LOAD: the server names the script otherwise than by its SHA-1");
   }
   return std::nullopt;
+}
+
+Question AskingQuestion() {
+  return Ask(Command::kAsking, {"ASKING"});
+}
+
+Question WaitFor(int replicas, Milliseconds at_most) {
+  return Ask(Command::kWait,
+             {"WAIT", fmt::format("{}", replicas), fmt::format("{}", at_most.count())});
 }
 
 std::optional<std::chrono::microseconds> ServerTimeOf(const Reply& time) {

@@ -30,11 +30,15 @@ struct Question {
   std::string bytes{};
 };
 
-/// All that is asked, in order and in one go: login, name, database, scripts, one probe for each
-/// command that the scripts run, the memory's policy, the clock.
+/// All that is asked, in order and in one go: login, name, role, database, scripts, one probe for
+/// each command that the scripts run, the memory's policy, the clock.
 [[nodiscard]] std::vector<Question> HandshakeOf(const SessionOptions& options);
 [[nodiscard]] Question LoadOf(const SessionOptions& options, std::size_t script);
 [[nodiscard]] Question TimeQuestion();
+/// Lets the next command pass to a slot that is on its way to the server.
+[[nodiscard]] Question AskingQuestion();
+/// Waits until so many replicas have what the connection wrote; the reply is how many have.
+[[nodiscard]] Question WaitFor(int replicas, Milliseconds at_most);
 
 /// Why nothing can be evaluated on a connection where a question was answered so, in the form in
 /// which calls are told that were not sent; none if the reply is fine or decides nothing: HELLO and

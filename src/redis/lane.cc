@@ -1,11 +1,12 @@
 #include "src/redis/lane.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
+
+#include "src/redis/health.h"
 
 namespace sluice::redis {
 namespace {
@@ -20,18 +21,16 @@ struct Overloaded : Handlers... {
   using Handlers::operator()...;
 };
 
-std::string DetailOf(const Outcome& outcome) {
-  return std::visit(Overloaded{[](const Evaluated&) { return std::string(); },
-                               [](const auto& failure) { return failure.detail; }},
-                    outcome);
-}
-
-std::string CategoryOf(const Outcome& outcome) {
-  return std::visit(
-      Overloaded{[](const Evaluated&) { return std::string(); },
-                 [](const Incompatible& failure) { return std::string(Name(failure.reason)); },
-                 [](const auto& failure) { return std::string(Name(failure.category)); }},
-      outcome);
+std::string_view LabelOf(Redirect::Kind kind) {
+  switch (kind) {
+    case Redirect::Kind::kMoved:
+      return "MOVED";
+    case Redirect::Kind::kAsk:
+      return "ASK";
+    case Redirect::Kind::kTryAgain:
+      break;
+  }
+  return "TRYAGAIN";
 }
 
 }  // namespace
@@ -61,35 +60,26 @@ Lane::~Lane() {
   }
 }
 
-std::expected<std::string, std::string> Lane::Password() const {
-  if (options_.password_file.empty()) return options_.password;
-  std::ifstream file(options_.password_file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file.good() && !file.eof()) {
-    return std::unexpected("AUTH: cannot read the password file " + options_.password_file);
-  }
-  while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
-  return text;
-}
-
 void Lane::Attempt(Place& place) {
   if (place.connection != nullptr) return;
-  auto password = Password();
+  auto password = CurrentPassword(options_.access);
   if (!password) {
     OnClosed(place, Incompatible{Incompatible::Reason::kPermissionDenied, password.error()});
     listener_.on_change();
     return;
   }
   SessionOptions session = options_.session;
+  session.username = options_.access.username;
   session.password = *std::move(password);
   place.connection = std::make_shared<Connection>(
-      loop_, std::make_shared<Stream>(loop_, options_.tls, options_.server_name), clock_, session,
+      loop_, std::make_shared<Stream>(loop_, options_.access.tls, options_.access.server_name),
+      clock_, session,
       [this, &place](std::vector<Action> actions) { OnActions(place, std::move(actions)); });
   place.connection->Open(options_.address);
 }
 
 void Lane::WaitForAttempt(Place& place, Milliseconds ceiling) {
-  std::uniform_int_distribution<Milliseconds::rep> wait(0, ceiling.count());
+  std::uniform_int_distribution<Milliseconds::rep> wait(ceiling.count() / 2, ceiling.count());
   place.backoff.expires_after(Milliseconds{wait(random_)});
   // A wait that is over cannot be cancelled any more; its handler may find the lane gone.
   place.backoff.async_wait(
@@ -107,19 +97,25 @@ void Lane::Hurry() {
 }
 
 void Lane::OnActions(Place& place, std::vector<Action> actions) {
-  bool nonsense = false;
+  bool give_up = false;
   for (Action& action : actions) {
     std::visit(Overloaded{
                    [&](const Opened&) {
                      place.open = true;
+                     was_open_ = true;
                      ++status_.connects;
-                     Publish();
+                     listener_.on_health();
                    },
                    [&](Replied& replied) {
                      const bool value = replied.reply.has_value();
                      if (!value) status_.CountErrorReply(replied.error);
-                     if (!listener_.on_reply(replied.id, std::move(replied.reply))) nonsense = true;
-                     if (value && !nonsense) place.served = true;
+                     if (!listener_.on_reply(std::move(replied))) give_up = true;
+                     if (value && !give_up) place.served = true;
+                   },
+                   [&](const Redirected& redirected) {
+                     status_.CountErrorReply(LabelOf(redirected.redirect.kind));
+                     place.served = true;
+                     if (!listener_.on_redirected(redirected)) give_up = true;
                    },
                    [&](const Dropped& dropped) { listener_.on_drop(dropped); },
                    [&](const ClockReading& reading) {
@@ -133,7 +129,7 @@ void Lane::OnActions(Place& place, std::vector<Action> actions) {
                },
                action);
   }
-  if (nonsense && place.connection) place.connection->Abandon("a reply made no sense");
+  if (give_up && place.connection) place.connection->Abandon("a reply was of no use");
   listener_.on_change();
 }
 
@@ -147,7 +143,7 @@ void Lane::OnClosed(Place& place, Outcome why) {
   place.open = false;
   place.served = false;
   WaitForAttempt(place, BackoffCeiling(place.failures));
-  Publish();
+  listener_.on_health();
 }
 
 void Lane::OnClock(const ClockReading& reading) {
@@ -158,7 +154,7 @@ void Lane::OnClock(const ClockReading& reading) {
   // A slow answer says little; in doubt what was known before holds.
   if (apart - reading.uncertainty > bound) clock_safe_ = false;
   if (apart <= bound) clock_safe_ = true;
-  Publish();
+  listener_.on_health();
 }
 
 bool Lane::IsDown() const {
@@ -176,18 +172,26 @@ std::optional<Outcome> Lane::Refusal() const {
   return std::nullopt;
 }
 
-void Lane::Publish() {
-  const auto open = std::ranges::count_if(places_, [](const auto& place) { return place->open; });
-  status_.connections = open;
+std::int64_t Lane::OpenConnections() const {
+  return std::ranges::count_if(places_, [](const auto& place) { return place->open; });
+}
+
+bool Lane::IsLost() const {
+  return OpenConnections() == 0 && (was_open_ || IsDown());
+}
+
+RedisNode Lane::Health() const {
+  const std::int64_t open = OpenConnections();
   const auto refusal = Refusal();
-  status_.SetHealth({.ready = open > 0 && !refusal,
-                     .reason = refusal    ? DetailOf(*refusal)
-                               : open > 0 ? std::string()
-                                          : "connecting",
-                     .category = refusal ? CategoryOf(*refusal) : std::string(),
-                     .clock_skew = clock_skew_,
-                     .round_trip = round_trip_,
-                     .eviction_policy = eviction_policy_});
+  return {.ready = open > 0 && !refusal,
+          .reason = refusal    ? DetailOf(*refusal)
+                    : open > 0 ? std::string()
+                               : "connecting",
+          .category = refusal ? CategoryOf(*refusal) : std::string(),
+          .connections = open,
+          .clock_skew = clock_skew_,
+          .round_trip = round_trip_,
+          .eviction_policy = eviction_policy_};
 }
 
 Connection* Lane::Best(SteadyTime now) const {

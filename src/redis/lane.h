@@ -17,6 +17,7 @@
 #include "sluice/clock.h"
 #include "sluice/outcome.h"
 
+#include "src/redis/access.h"
 #include "src/redis/connection.h"
 #include "src/redis/session.h"
 #include "src/redis/status.h"
@@ -26,26 +27,27 @@ namespace sluice::redis {
 
 struct LaneOptions {
   Address address{};
-  std::shared_ptr<boost::asio::ssl::context> tls{};  ///< null: no TLS
-  std::string server_name{};
-  SessionOptions session{};  ///< its password is filled in for each connection
-  std::string password{};
-  std::string password_file{};  ///< read for each connection, if not empty
+  Access access{};
+  SessionOptions session{};  ///< its login is filled in for each connection
   std::size_t connections = 1;
   std::optional<Milliseconds> maximum_clock_skew{};
 };
 
 /// The longest wait before the next attempt after so many failures in a row: 50 ms, doubled each
-/// time, at most 5 s. The wait itself is drawn evenly from nothing to that (full jitter), so that
-/// clients of one server do not come back together.
+/// time, at most 5 s. The wait itself is drawn evenly from the upper half of that, so that clients
+/// of one server do not come back together, and none makes more than ten attempts in five seconds.
 [[nodiscard]] Milliseconds BackoffCeiling(unsigned failures);
 
 /// Whom a lane tells. Called from the event loop, never from inside a member of the lane.
 struct LaneListener {
   /// A reply. False: it makes no sense to whoever knows the script; the connection is given up,
   /// because its next replies may make no more.
-  std::function<bool(std::uint64_t call, std::expected<Reply, Outcome> reply)> on_reply;
+  std::function<bool(Replied replied)> on_reply;
+  /// A call to be made elsewhere. False: the connection is given up.
+  std::function<bool(const Redirected& redirected)> on_redirected;
   std::function<void(const Dropped& dropped)> on_drop;
+  /// What Health tells has changed.
+  std::function<void()> on_health;
   /// After every change, when all replies and drops of it were told: there may be room, the lane
   /// may have come up or gone down.
   std::function<void()> on_change;
@@ -68,6 +70,11 @@ class Lane {
   /// asked for is back in use within two seconds of its return.
   void Hurry();
 
+  /// Whether it had a connection, or has failed to get one, and has none now.
+  [[nodiscard]] bool IsLost() const;
+  /// All but the address.
+  [[nodiscard]] RedisNode Health() const;
+
   [[nodiscard]] bool CanSend(SteadyTime now) const { return Best(now) != nullptr; }
   /// Precondition: CanSend at the same `now`.
   void Send(Call call, Instant now);
@@ -87,13 +94,12 @@ class Lane {
 
   Connection* Best(SteadyTime now) const;
   void Attempt(Place& place);
-  std::expected<std::string, std::string> Password() const;
   void WaitForAttempt(Place& place, Milliseconds ceiling);
   void OnActions(Place& place, std::vector<Action> actions);
   void OnClosed(Place& place, Outcome why);
   void OnClock(const ClockReading& reading);
   [[nodiscard]] bool IsDown() const;
-  void Publish();
+  [[nodiscard]] std::int64_t OpenConnections() const;
 
   boost::asio::io_context& loop_;
   LaneOptions options_;
@@ -103,6 +109,7 @@ class Lane {
   std::vector<std::unique_ptr<Place>> places_;
   std::mt19937_64 random_{std::random_device{}()};
   Outcome why_down_;
+  bool was_open_ = false;
   bool clock_safe_ = true;
   std::optional<Milliseconds> clock_skew_;
   std::optional<std::chrono::microseconds> round_trip_;

@@ -7,14 +7,14 @@
 
 #include "sluice/redis_limiter.h"
 
-#include "src/redis/lane.h"
-#include "src/redis/script.h"
+#include "src/redis/node_lane.h"
+#include "src/redis/topology_watch.h"
 
 namespace sluice::redis {
 
 struct EngineOptions {
-  LaneOptions lane{};
-  ScriptOptions script{};
+  NodeOptions node{};
+  WatchOptions watch{};
   std::size_t max_in_flight = 1;
 };
 

@@ -30,4 +30,14 @@ std::vector<Probe> Probes(std::string_view prefix) {
   return probes;
 }
 
+Probe AskingProbe() {
+  const std::string_view words[] = {"ASKING"};
+  return {.name = "ASKING", .bytes = EncodeCommand(words)};
+}
+
+Probe WaitProbe() {
+  const std::string_view words[] = {"WAIT", "0", "1"};  // for no replica: answered at once
+  return {.name = "WAIT", .bytes = EncodeCommand(words)};
+}
+
 }  // namespace sluice::redis

@@ -12,4 +12,8 @@ namespace sluice::redis {
 /// that never exists.
 [[nodiscard]] std::vector<Probe> Probes(std::string_view prefix);
 
+/// Of what calls need besides: in a cluster while a slot moves, and where replicas must confirm.
+[[nodiscard]] Probe AskingProbe();
+[[nodiscard]] Probe WaitProbe();
+
 }  // namespace sluice::redis

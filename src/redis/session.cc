@@ -50,8 +50,9 @@ void Session::OnReply(Reply reply, Instant now) {
   Slot slot = std::move(slots_.front());
   slots_.pop_front();
   if (slot.command == Command::kCall) {
-    --calls_under_way_;
     OnCallReply(std::move(slot), std::move(reply), now);
+  } else if (slot.command == Command::kWait) {
+    OnConfirmations(slot, reply);
   } else {
     OnAnswer(slot, reply, now);
   }
@@ -95,8 +96,21 @@ void Session::OnServerTime(const Slot& slot, const Reply& reply, Instant now) {
 void Session::OnCallReply(Slot slot, Reply reply, Instant now) {
   const std::uint64_t id = slot.call.id;
   if (reply.kind != Reply::Kind::kError) {
-    actions_.emplace_back(Replied{.id = id, .reply = std::move(reply)});
+    Replied replied{.id = id, .reply = std::move(reply)};
+    if (slot.call.replicas > 0) {
+      unconfirmed_ = std::move(replied);
+      return;
+    }
+    --calls_under_way_;
+    actions_.emplace_back(std::move(replied));
     return;
+  }
+  --calls_under_way_;
+  if (options_.role == Role::kClusterNode) {
+    if (auto redirect = ReadRedirect(reply.text)) {
+      actions_.emplace_back(Redirected{.id = id, .redirect = *std::move(redirect)});
+      return;
+    }
   }
   ErrorVerdict verdict = JudgeError(reply.text, "EVALSHA");
   if (verdict.reload && !slot.repeated && phase_ == Phase::kOpen) {
@@ -108,12 +122,20 @@ void Session::OnCallReply(Slot slot, Reply reply, Instant now) {
     slot.repeated = true;
     slot.sent = now;
     slot.loads = loads_[slot.call.script];
-    Queue(std::move(slot), slot.call.bytes);
+    QueueCall(std::move(slot));
     return;
   }
   actions_.emplace_back(Replied{
       .id = id, .reply = std::unexpected(verdict.outcome), .error = ErrorLabel(reply.text)});
   if (verdict.close) Drain(BeforeSend(std::move(verdict.outcome)));
+}
+
+void Session::OnConfirmations(const Slot& wait, const Reply& replicas) {
+  if (!unconfirmed_) return;  // the call itself was refused
+  // An error, such as a missing permission, confirms nothing.
+  unconfirmed_->is_unreplicated = replicas.integer < wait.call.replicas;
+  --calls_under_way_;
+  actions_.emplace_back(*std::exchange(unconfirmed_, std::nullopt));
 }
 
 void Session::OnWritten(std::size_t bytes) {
@@ -156,6 +178,10 @@ void Session::OnEnd(std::string_view why, bool write_unsure) {
   if (phase_ == Phase::kEnded) return;
   phase_ = Phase::kEnded;
   const std::uint64_t left = write_unsure ? offered_ : written_;
+  if (unconfirmed_) {
+    unconfirmed_->is_unreplicated = true;
+    actions_.emplace_back(*std::exchange(unconfirmed_, std::nullopt));
+  }
   bool malformed = malformed_;  // the reply that broke off belongs to the first command
   for (const Slot& slot : slots_) {
     if (slot.command == Command::kCall) {
@@ -179,11 +205,22 @@ bool Session::CanSend(SteadyTime now) const {
 void Session::Send(Call call, Instant now) {
   Slot slot{.command = Command::kCall, .sent = now, .loads = loads_[call.script]};
   slot.call = std::move(call);
+  QueueCall(std::move(slot));
+}
+
+void Session::QueueCall(Slot slot) {
+  const Instant now = slot.sent;
+  const int replicas = slot.call.replicas;
+  const Milliseconds longest_wait = slot.call.longest_wait;
+  if (slot.call.asks) Ask(AskingQuestion(), now);
+  ++calls_under_way_;
   Queue(std::move(slot), slot.call.bytes);
+  if (replicas == 0) return;
+  const Question wait = WaitFor(replicas, longest_wait);
+  Queue({.command = wait.command, .sent = now, .call = {.replicas = replicas}}, wait.bytes);
 }
 
 void Session::Queue(Slot&& slot, std::string_view bytes) {
-  if (slot.command == Command::kCall) ++calls_under_way_;
   slot.begin = queued_;
   queued_ += bytes.size();
   slot.end = queued_;

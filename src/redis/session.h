@@ -18,6 +18,7 @@
 #include "sluice/outcome.h"
 
 #include "src/redis/resp.h"
+#include "src/redis/topology/redirect.h"
 
 namespace sluice::redis {
 
@@ -34,7 +35,15 @@ struct Probe {
   std::string bytes{};
 };
 
+/// What kind of server a connection must lead to; another kind is refused in the handshake.
+enum class Role : std::uint8_t {
+  kStandalone,  ///< not in cluster mode
+  kPrimary,     ///< the same, and no replica
+  kClusterNode,
+};
+
 struct SessionOptions {
+  Role role = Role::kStandalone;
   std::string username{};
   std::string password{};  ///< empty: no login
   std::int64_t database = 0;
@@ -49,9 +58,12 @@ struct SessionOptions {
 
 /// A script call, already encoded.
 struct Call {
-  std::uint64_t id = 0;    ///< the caller's; comes back with the reply
-  std::size_t script = 0;  ///< which of the session's scripts it runs
-  std::string bytes{};     ///< EVALSHA …
+  std::uint64_t id = 0;         ///< the caller's; comes back with the reply
+  std::size_t script = 0;       ///< which of the session's scripts it runs
+  std::string bytes{};          ///< EVALSHA …
+  bool asks = false;            ///< ASKING goes before it, each time it is sent
+  int replicas = 0;             ///< how many must confirm its writes; 0: its reply does not wait
+  Milliseconds longest_wait{};  ///< for them
 };
 
 /// What a reply is owed to: a script call, or one of the questions of handshake.h.
@@ -63,6 +75,9 @@ enum class Command : std::uint8_t {
   kProbe,
   kMemory,
   kTime,
+  kRole,
+  kAsking,
+  kWait,
   kCall,
 };
 struct Question;
@@ -76,7 +91,13 @@ struct Opened {};
 struct Replied {
   std::uint64_t id = 0;
   std::expected<Reply, Outcome> reply;
-  std::string_view error{};  ///< the ErrorLabel of an error reply
+  std::string_view error{};      ///< the ErrorLabel of an error reply
+  bool is_unreplicated = false;  ///< fewer than Call::replicas confirmed it in time
+};
+/// A cluster's node did not run the call and says who does.
+struct Redirected {
+  std::uint64_t id = 0;
+  Redirect redirect{};
 };
 /// The call's reply will never come.
 struct Dropped {
@@ -104,11 +125,12 @@ struct CloseSocket {};
 struct Closed {
   Outcome why;
 };
-using Action = std::variant<Opened, Replied, Dropped, ClockReading, EvictionPolicy, Reloaded,
-                            CloseSocket, Closed>;
+using Action = std::variant<Opened, Replied, Redirected, Dropped, ClockReading, EvictionPolicy,
+                            Reloaded, CloseSocket, Closed>;
 
 /// Life: OnConnected, then any events, then OnEnd exactly once; after that the session is of no
-/// use. Every call that was sent comes back as exactly one Replied or Dropped. Replies belong to
+/// use. Every call that was sent comes back as exactly one Replied,
+/// Redirected or Dropped. Replies belong to
 /// commands in the order of sending and to nothing else: a call that nobody waits for any more
 /// keeps its place until its reply or the end, so no other call can be given its answer.
 ///
@@ -166,6 +188,8 @@ class Session {
   void OnReply(Reply reply, Instant now);
   void OnAnswer(const Slot& question, const Reply& reply, Instant now);
   void OnCallReply(Slot slot, Reply reply, Instant now);
+  void OnConfirmations(const Slot& wait, const Reply& replicas);
+  void QueueCall(Slot slot);
   void OnServerTime(const Slot& slot, const Reply& reply, Instant now);
   void Drain(Outcome why);
   void Fail(Outcome why);
@@ -177,6 +201,7 @@ class Session {
   std::deque<Slot> slots_;
   std::vector<std::uint64_t> loads_;  // one a script
   std::size_t calls_under_way_ = 0;
+  std::optional<Replied> unconfirmed_;  // waits for the reply to its WAIT
   std::size_t handshake_left_ = 0;
   std::optional<SteadyTime> connected_;
   SteadyTime clock_due_ = SteadyTime::max();

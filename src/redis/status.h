@@ -27,6 +27,9 @@ class Status {
   Counter evaluations{0};
   Counter repeats{0};
   Counter reloads{0};
+  Counter redirects{0};
+  Counter map_changes{0};
+  Counter unreplicated{0};
   Counter rejected{0};
   Counter expired{0};
 
@@ -41,6 +44,9 @@ class Status {
             .repeats = repeats,
             .reloads = reloads,
             .error_replies = ErrorReplies(),
+            .redirects = redirects,
+            .map_changes = map_changes,
+            .unreplicated = unreplicated,
             .rejected = rejected,
             .expired = expired};
   }

@@ -252,7 +252,11 @@ class Metrics::Registry {
     }
     if (sources.memory) ReportMemory(report, sources.memory());
     if (sources.redis) ReportRedis(report, sources.redis());
-    if (sources.redis_health) ReportRedisClock(report, sources.redis_health());
+    if (sources.redis_health) {
+      const RedisHealth health = sources.redis_health();
+      ReportRedisClock(report, health);
+      ReportRedisNodes(report, health.nodes);
+    }
   }
 
   static void ReportMemory(Report& report, const MemoryStatistics& memory) {
@@ -285,6 +289,12 @@ class Metrics::Registry {
                       redis.repeats);
     report.AddCounter(names::kRedisReloads, "Scripts that the server had forgotten.",
                       redis.reloads);
+    report.AddCounter(names::kRedisRedirects, "Evaluations that a server sent elsewhere.",
+                      redis.redirects);
+    report.AddCounter(names::kRedisMapChanges,
+                      "Times that slots, or the primary, were found elsewhere.", redis.map_changes);
+    report.AddCounter(names::kRedisUnreplicated,
+                      "Evaluations answered before enough replicas had them.", redis.unreplicated);
     std::vector<ClientMetric> errors;
     for (const auto& [token, count] : redis.error_replies) {
       errors.push_back(Counter({LabelOf(names::kError, token)}, static_cast<double>(count)));
@@ -307,6 +317,30 @@ class Metrics::Registry {
       report.AddFamily(names::kRedisRoundTrip, "How long the server's last TIME took.",
                        MetricType::Gauge, {Gauge({}, seconds(*health.round_trip))});
     }
+  }
+
+  static void ReportRedisNodes(Report& report, const std::vector<RedisNode>& nodes) {
+    using Seconds = std::chrono::duration<double>;
+    std::vector<ClientMetric> ready, connections, skews, round_trips;
+    for (const RedisNode& node : nodes) {
+      const Labels labels{LabelOf(names::kNode, node.address)};
+      ready.push_back(Gauge(labels, node.ready ? 1 : 0));
+      connections.push_back(Gauge(labels, static_cast<double>(node.connections)));
+      if (node.clock_skew) {
+        skews.push_back(Gauge(labels, Seconds(*node.clock_skew).count()));
+      }
+      if (node.round_trip) {
+        round_trips.push_back(Gauge(labels, Seconds(*node.round_trip).count()));
+      }
+    }
+    report.AddFamily(names::kRedisNodeReady, "Whether the server takes evaluations.",
+                     MetricType::Gauge, std::move(ready));
+    report.AddFamily(names::kRedisNodeConnections, "Usable connections to the server.",
+                     MetricType::Gauge, std::move(connections));
+    report.AddFamily(names::kRedisNodeClockSkew, "The server's clock less this machine's.",
+                     MetricType::Gauge, std::move(skews));
+    report.AddFamily(names::kRedisNodeRoundTrip, "How long the server's last TIME took.",
+                     MetricType::Gauge, std::move(round_trips));
   }
 
   std::map<std::string, Series, std::less<>> series_;  // by policy; complete from the start

@@ -121,18 +121,33 @@ TEST(Metrics, ReadsItsSourcesWhenAsked) {
 
 TEST(Metrics, ShowsTheEngineThatThereIs) {
   Metrics metrics(OnePolicy());
-  metrics.SetSources(
-      {.redis =
-           [] {
-             return RedisStatistics{.in_flight = 4, .repeats = 2, .error_replies = {{"BUSY", 3}}};
-           },
-       .redis_health = [] { return RedisHealth{.clock_skew = -250ms, .round_trip = 500us}; }});
+  metrics.SetSources({.redis =
+                          [] {
+                            return RedisStatistics{
+                                .in_flight = 4, .repeats = 2, .error_replies = {{"BUSY", 3}}};
+                          },
+                      .redis_health =
+                          [] {
+                            return RedisHealth{.clock_skew = -250ms,
+                                               .round_trip = 500us,
+                                               .nodes = {{.address = "10.0.0.1:7000",
+                                                          .ready = true,
+                                                          .connections = 2,
+                                                          .clock_skew = -250ms},
+                                                         {.address = "[2001:db8::2]:7000"}}};
+                          }});
   const std::string text = metrics.Text();
   EXPECT_TRUE(HasLine(text, "sluice_redis_in_flight 4")) << text;
   EXPECT_TRUE(HasLine(text, "sluice_redis_repeats_total 2"));
   EXPECT_TRUE(HasLine(text, "sluice_redis_error_replies_total{error=\"BUSY\"} 3"));
   EXPECT_TRUE(HasLine(text, "sluice_redis_clock_skew_seconds -0.25"));
   EXPECT_TRUE(HasLine(text, "sluice_redis_round_trip_seconds 0.0005"));
+  EXPECT_TRUE(HasLine(text, "sluice_redis_node_ready{node=\"10.0.0.1:7000\"} 1"));
+  EXPECT_TRUE(HasLine(text, "sluice_redis_node_ready{node=\"[2001:db8::2]:7000\"} 0"));
+  EXPECT_TRUE(HasLine(text, "sluice_redis_node_connections{node=\"10.0.0.1:7000\"} 2"));
+  EXPECT_TRUE(HasLine(text, "sluice_redis_node_clock_skew_seconds{node=\"10.0.0.1:7000\"} -0.25"));
+  // What is not known is not shown.
+  EXPECT_EQ(text.find("sluice_redis_node_round_trip_seconds{"), std::string::npos);
   EXPECT_EQ(text.find("sluice_memory_"), std::string::npos);
 }
 

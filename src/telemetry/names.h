@@ -27,10 +27,17 @@ inline constexpr char kRedisEvaluations[] = "sluice_redis_evaluations_total";
 inline constexpr char kRedisRepeats[] = "sluice_redis_repeats_total";
 inline constexpr char kRedisReloads[] = "sluice_redis_script_reloads_total";
 inline constexpr char kRedisErrors[] = "sluice_redis_error_replies_total";
+inline constexpr char kRedisRedirects[] = "sluice_redis_redirects_total";
+inline constexpr char kRedisMapChanges[] = "sluice_redis_map_changes_total";
+inline constexpr char kRedisUnreplicated[] = "sluice_redis_unreplicated_total";
 inline constexpr char kRedisRejected[] = "sluice_redis_rejected_total";
 inline constexpr char kRedisExpired[] = "sluice_redis_expired_total";
 inline constexpr char kRedisClockSkew[] = "sluice_redis_clock_skew_seconds";
 inline constexpr char kRedisRoundTrip[] = "sluice_redis_round_trip_seconds";
+inline constexpr char kRedisNodeReady[] = "sluice_redis_node_ready";
+inline constexpr char kRedisNodeConnections[] = "sluice_redis_node_connections";
+inline constexpr char kRedisNodeClockSkew[] = "sluice_redis_node_clock_skew_seconds";
+inline constexpr char kRedisNodeRoundTrip[] = "sluice_redis_node_round_trip_seconds";
 inline constexpr char kBuild[] = "sluice_build_info";
 
 // Their labels.
@@ -39,6 +46,7 @@ inline constexpr char kOutcome[] = "outcome";
 inline constexpr char kCategory[] = "category";
 inline constexpr char kReason[] = "reason";  // of log lines too
 inline constexpr char kError[] = "error";
+inline constexpr char kNode[] = "node";  // a server's address, as it is configured or found
 inline constexpr char kVersion[] = "version";
 
 // Fields of log lines.

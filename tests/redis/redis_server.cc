@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <thread>
 
@@ -21,11 +22,16 @@ constexpr std::chrono::seconds kPatience{20};
 
 }  // namespace
 
-RedisServer::RedisServer(std::vector<std::string> arguments) : arguments_(std::move(arguments)) {
+RedisServer::RedisServer(std::vector<std::string> arguments, const std::string& configuration)
+    : arguments_(std::move(arguments)) {
   std::string pattern = std::filesystem::temp_directory_path() / "sluice-redis-XXXXXX";
   if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no directory for a server");
   directory_ = pattern;
   socket_ = directory_ + "/socket";
+  if (!configuration.empty()) {
+    configuration_ = directory_ + "/conf";
+    std::ofstream(configuration_) << configuration;
+  }
   Start();
 }
 
@@ -36,9 +42,15 @@ RedisServer::~RedisServer() {
 }
 
 void RedisServer::Start() {
-  std::vector<std::string> words{
-      "redis-server", "--port", "0",     "--unixsocket", socket_,     "--save",           "",
-      "--appendonly", "no",     "--dir", directory_,     "--logfile", directory_ + "/log"};
+  std::vector<std::string> words{"redis-server"};
+  if (!configuration_.empty()) words.push_back(configuration_);
+  for (const char* word : {"--port", "0", "--save", "", "--appendonly", "no"}) {
+    words.emplace_back(word);
+  }
+  for (const std::string& word : {std::string("--unixsocket"), socket_, std::string("--dir"),
+                                  directory_, std::string("--logfile"), directory_ + "/log"}) {
+    words.push_back(word);
+  }
   words.insert(words.end(), arguments_.begin(), arguments_.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());

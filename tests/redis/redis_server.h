@@ -1,5 +1,5 @@
-// A real server for tests, without a TCP port: it listens on a unix socket in a directory of its
-// own and ends with the test.
+// A real server for tests: it listens on a unix socket in a directory of its own, on no TCP port
+// unless it is told one, and ends with the test.
 #pragma once
 
 #include <initializer_list>
@@ -14,8 +14,10 @@ namespace sluice::redis {
 /// Throws std::runtime_error where a test cannot go on.
 class RedisServer {
  public:
-  /// `arguments` as on the server's command line: {"--maxmemory", "1mb"}.
-  explicit RedisServer(std::vector<std::string> arguments = {});
+  /// `arguments` as on the server's command line: {"--maxmemory", "1mb"}. `configuration`: the text
+  /// of a file that the server may rewrite, if not empty.
+  explicit RedisServer(std::vector<std::string> arguments = {},
+                       const std::string& configuration = {});
   /// Kills the server if it runs, and removes its directory.
   ~RedisServer();
   RedisServer(const RedisServer&) = delete;
@@ -39,6 +41,7 @@ class RedisServer {
 
   std::vector<std::string> arguments_;
   std::string directory_;
+  std::string configuration_;  // the file's path, if there is one
   std::string socket_;
   int pid_ = -1;
 };

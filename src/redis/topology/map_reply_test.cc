@@ -117,7 +117,7 @@ TEST(MapReply, RefusesWhatIsNoMap) {
       {ListReply({}), "nobody serves a slot"},
       {Reply{}, "the server's reply is no list"},
       {ErrorReply("NOPERM this user has no permissions"),
-       "the user may not run this command on these keys (NOPERM)"},
+       "the user may not run this command (NOPERM)"},
       {SlotsReply({{.slots = {{2, 1}}, .nodes = {{TextReply("a"), 1}}}}),
        "a range of slots is none"},
       {SlotsReply({{.slots = {{0, 16'384}}, .nodes = {{TextReply("a"), 1}}}}),

@@ -16,7 +16,10 @@ SlotMap::Index SlotMap::IndexOf(const Address& primary) {
 }
 
 void SlotMap::Assign(Slot first, Slot last, const Address& primary) {
-  std::fill(owners_.begin() + first, owners_.begin() + last + 1, IndexOf(primary));
+  const auto begin = owners_.begin() + first;
+  const auto end = owners_.begin() + last + 1;
+  unserved_ -= static_cast<std::size_t>(std::count(begin, end, kNobody));
+  std::fill(begin, end, IndexOf(primary));
 }
 
 void SlotMap::AddReplica(const Address& replica) {
@@ -28,8 +31,12 @@ const Address* SlotMap::PrimaryOf(Slot slot) const {
   return owner == kNobody ? nullptr : &primaries_[owner];
 }
 
-std::size_t SlotMap::Unserved() const {
-  return static_cast<std::size_t>(std::ranges::count(owners_, kNobody));
+bool SlotMap::HasSlots(std::string_view address) const {
+  for (std::size_t i = 0; i < primaries_.size(); ++i) {
+    if (ToString(primaries_[i]) != address) continue;
+    return std::ranges::find(owners_, static_cast<Index>(i)) != owners_.end();
+  }
+  return false;
 }
 
 bool SlotMap::RoutesAs(const SlotMap& other) const {

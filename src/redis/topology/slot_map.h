@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "src/redis/address.h"
@@ -27,8 +28,10 @@ class SlotMap {
   /// Null if nobody serves it. Good until the next Assign or AddPrimary.
   [[nodiscard]] const Address* PrimaryOf(Slot slot) const;
   /// The slots that nobody serves.
-  [[nodiscard]] std::size_t Unserved() const;
-  [[nodiscard]] bool IsEmpty() const { return Unserved() == kSlots; }
+  [[nodiscard]] std::size_t Unserved() const { return unserved_; }
+  [[nodiscard]] bool IsEmpty() const { return unserved_ == kSlots; }
+  /// Whether the primary at this address, as ToString spells it, serves a slot.
+  [[nodiscard]] bool HasSlots(std::string_view address) const;
 
   [[nodiscard]] const std::vector<Address>& primaries() const { return primaries_; }
   [[nodiscard]] const std::vector<Address>& replicas() const { return replicas_; }
@@ -43,6 +46,7 @@ class SlotMap {
   Index IndexOf(const Address& primary);
 
   std::vector<Index> owners_;  // one a slot, into primaries_
+  std::size_t unserved_ = kSlots;
   std::vector<Address> primaries_;
   std::vector<Address> replicas_;
 };

@@ -59,9 +59,12 @@ class Topology {
 
   /// A server said that the slot has moved to `to`.
   void OnMoved(Slot slot, const Address& to);
+  /// Somebody says that something has changed.
+  void OnHint() { doubted_ = true; }
   /// Nothing can be sent to this server, or again something can.
   void OnDown(const Address& server);
   void OnUp(const Address& server);
+  [[nodiscard]] bool IsDown(const Address& server) const { return down_.contains(server); }
 
   struct Question {
     Address to{};
