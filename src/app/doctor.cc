@@ -9,10 +9,10 @@
 
 #include "src/app/commands.h"
 #include "src/app/composition.h"
+#include "src/app/doctor/deployment.h"
 #include "src/app/doctor/finding.h"
-#include "src/app/doctor/server.h"
 #include "src/identity/key_file.h"
-#include "src/redis/access.h"
+#include "src/redis/options.h"
 
 namespace sluice::app {
 namespace {
@@ -42,22 +42,22 @@ void ExamineKeyFiles(const config::PseudonymSettings& settings, const doctor::Te
 
 void ExamineRedis(const config::Settings& settings, const DoctorOptions& options,
                   const doctor::Tell& tell) {
-  const RedisOptions& redis = settings.redis;
-  auto access = redis::MakeAccess(redis.tls ? &*redis.tls : nullptr, redis.username, redis.password,
-                                  redis.password_file);
-  if (!access) {
-    tell({Check::kTls, redis.address, {Verdict::kFailed, access.error(), "look at redis.tls"}});
+  auto engine = redis::CheckOptions(settings.redis);
+  if (!engine) {  // what reading the configuration leaves to be found wrong are the files of TLS
+    tell({Check::kTls, "redis", {Verdict::kFailed, RedisError(settings, engine.error()), ""}});
     return;
   }
-  doctor::Examination examination{
-      .redis = redis, .budget = settings.edge.budget, .access = *access, .observer = *access};
+  redis::Access observer = engine->node.lane.access;
   if (!options.redis_user.empty()) {
-    examination.observer.username = options.redis_user;
-    examination.observer.password.clear();
-    examination.observer.password_file = options.redis_password_file;
+    observer.username = options.redis_user;
+    observer.password.clear();
+    observer.password_file = options.redis_password_file;
   }
-  const auto address = redis::ParseAddress(redis.address);
-  doctor::ExamineServer(examination, address.value(), {}, tell);
+  doctor::ExamineDeployment({.redis = settings.redis,
+                             .engine = *std::move(engine),
+                             .observer = std::move(observer),
+                             .budget = settings.edge.budget},
+                            tell);
 }
 
 }  // namespace

@@ -1,84 +1,22 @@
 """`sluice doctor`: each test breaks one thing and sees that the doctor names it, and nothing else."""
 
-import json
-import pathlib
 import re
 import signal
 import socket
 import ssl
 import subprocess
-import tempfile
 import time
-import unittest
 
 import harness
 import resp_relay
-from harness import ROOT, YEAR, Redis
-from resp_relay import RespRelay
+from doctor_case import KEEPS, PASSWORD, Doctor
+from harness import ROOT, Redis
 from servers import Relay
 
-PASSWORD = "correct-horse-battery"
-# A server with nothing to complain about.
-KEEPS = ("--appendonly", "yes")
 COMMANDS = ("evalsha", "script|load", "time", "hmget", "hget", "hgetall", "exists", "hset", "pexpire", "hdel")
 LOOKS = ("info", "config|get", "scan", "type", "pttl")
 # What the shipped account may not look at.
 UNSEEN = {"maxmemory-policy", "replication", "persistence", "keyspace"}
-
-
-class Doctor(unittest.TestCase):
-    def setUp(self):
-        self.directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        self.key = self.directory / "pseudonym.key"
-        self.assertEqual(harness.run("keygen", self.key).returncode, 0)
-        self.config = self.directory / "sluice.yaml"
-
-    def server(self, *options):
-        return self.enterContext(Redis(*KEEPS, *options))
-
-    def relay(self, redis, edit=lambda words, reply: reply, **options):
-        return self.enterContext(RespRelay(redis.socket, edit, **options))
-
-    def configure(self, address, budget="1m", **redis):
-        settings = {
-            "provider": "redis",
-            "redis": {"address": address, "command_timeout": "20s", "maximum_clock_skew": "1h"} | redis,
-            "default_policy": "few",
-            "policies": {"few": {"algorithm": "fixed-window", "limit": 3, "window": YEAR}},
-            "pseudonym": {"active_version": 1, "keys": {"1": {"file": str(self.key)}}},
-            "http": {"budget": budget},
-        }
-        self.config.write_text(json.dumps(settings))
-
-    def findings(self, *options):
-        """The findings of a run whose exit status fits them."""
-        done = harness.run("doctor", "-c", self.config, "--json", *options)
-        self.assertEqual(done.stderr, "")
-        self.assertNotIn(PASSWORD, done.stdout)
-        report = json.loads(done.stdout)
-        failed = [finding for finding in report["findings"] if finding["verdict"] == "failed"]
-        self.assertEqual(report["healthy"], not failed)
-        self.assertEqual(done.returncode, 1 if failed else 0, failed)
-        return report["findings"]
-
-    def assert_healthy(self, *options, unknown=frozenset()):
-        findings = self.findings(*options)
-        bad = [finding for finding in findings if finding["verdict"] == "failed"]
-        self.assertEqual(bad, [])
-        self.assertEqual({f["check"] for f in findings if f["verdict"] == "unknown"}, unknown)
-        return findings
-
-    def assert_only(self, check, *options, found="", remedy=""):
-        """One thing is wrong, and what is said of it matches. Gives the findings."""
-        findings = self.findings(*options)
-        failed = [finding for finding in findings if finding["verdict"] == "failed"]
-        self.assertEqual([finding["check"] for finding in failed], [check], failed)
-        self.assertTrue(re.search(found, failed[0]["found"]), failed[0])
-        self.assertTrue(re.search(remedy, failed[0]["remedy"] or ""), failed[0])
-        return findings
-
-    def verdicts(self, findings, verdict):
-        return {finding["check"] for finding in findings if finding["verdict"] == verdict}
 
 
 class Healthy(Doctor):
@@ -202,7 +140,7 @@ class Tls(Doctor):
 
     def test_no_tls_before_a_server_that_expects_it(self):
         self.configure(self.relayed.address)
-        self.assert_only("tls", found="not configured", remedy="redis.tls")
+        self.assert_only("tls", found="not configured", remedy="the chapter tls")
 
     def test_tls_before_a_server_that_has_none(self):
         plain = self.enterContext(Relay(self.server().socket))
@@ -267,6 +205,14 @@ class Permissions(Doctor):
         self.login(redis, "~sluice:*", *(f"+{command}" for command in (*COMMANDS, *LOOKS)))
         self.configure(redis.address, username="sluice", password=PASSWORD, database=1)
         self.assert_only("permission", remedy=r"\+select$")
+
+    def test_waiting_for_replicas(self):
+        redis = self.server()
+        self.login(redis, "~sluice:*", *(f"+{command}" for command in (*COMMANDS, *LOOKS)))
+        self.configure(redis.address, username="sluice", password=PASSWORD, wait_replicas=1)
+        failed = {f["check"]: f["remedy"] for f in self.findings() if f["verdict"] == "failed"}
+        self.assertEqual(set(failed), {"permission", "replication"})  # there is none to wait for either
+        self.assertEqual(failed["permission"], "ACL SETUSER sluice +wait")
 
     def test_a_command_that_is_switched_off(self):
         self.configure(self.server("--rename-command", "HGETALL", "").address)
@@ -349,6 +295,10 @@ class Keeping(Doctor):
         self.configure(self.server("--min-replicas-to-write", "1").address)
         findings = self.assert_only("replication", found="0 of the 1")
         self.assertTrue(self.verdicts(findings, "skipped") >= {"script-cache", "latency"})
+
+    def test_replicas_to_wait_for_that_are_not_there(self):
+        self.configure(self.server().address, wait_replicas=1)
+        self.assert_only("replication", found="0 replicas, needed are 1", remedy="redis.wait_replicas")
 
     def test_no_persistence(self):
         redis = self.enterContext(Redis())

@@ -12,9 +12,9 @@ class RespRelay:
     as bytes. `tls` is an ssl.SSLContext of a server. Listens on 127.0.0.1, `address` is host:port.
     """
 
-    def __init__(self, server, edit=lambda words, reply: reply, tls=None):
+    def __init__(self, server, edit=lambda words, reply: reply, tls=None, port=0):
         self.server, self.edit, self.tls = server, edit, tls
-        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener = socket.create_server(("127.0.0.1", port))
         self.port = self.listener.getsockname()[1]
         self.address = f"127.0.0.1:{self.port}"
         threading.Thread(target=self.accept, daemon=True).start()

@@ -62,7 +62,7 @@ bool IsUnknownCommand(const Reply& reply) {
 }
 
 // "10 keys", "1 key".
-std::string Some(std::size_t count, std::string_view thing) {
+std::string Some(std::int64_t count, std::string_view thing) {
   return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
@@ -168,18 +168,23 @@ Judgement JudgeTopology(const Fields& hello, const Expectation& expected) {
   if (mode.empty()) return Unknown("the server does not tell", "");
   if (mode == "sentinel") {
     return Failed("this is a sentinel, which holds no counters",
-                  "name the server itself, or the sentinels under redis.sentinel");
+                  "set redis.topology: sentinel, and name it in redis.sentinel.addresses");
   }
-  if ((mode == "cluster") != expected.is_cluster) {
-    return expected.is_cluster ? Failed("a standalone server, but a cluster is configured",
-                                        "set redis.topology: standalone and redis.address")
-                               : Failed("a server in cluster mode, but no cluster is configured",
-                                        "set redis.topology: cluster and redis.addresses");
+  const bool is_cluster = expected.kind == redis::Role::kClusterNode;
+  if (is_cluster && mode != "cluster") {
+    return Failed("a standalone server, but a cluster is configured",
+                  "set redis.topology: standalone and redis.address");
+  }
+  if (!is_cluster && mode == "cluster") {
+    return Failed("a server in cluster mode, but no cluster is configured",
+                  "set redis.topology: cluster and redis.addresses");
   }
   const std::string_view role = Value(hello, "role");
-  if (expected.role == Role::kPrimary && role != "master") {
+  if (role != "master" && !expected.is_replica) {
     return Failed(fmt::format("the server's role is {}: it takes no writes", role),
-                  "name its primary");
+                  expected.kind == redis::Role::kStandalone
+                      ? "set redis.address to its primary, or redis.topology: sentinel"
+                      : "wait until a failover has ended; else look at who still names it");
   }
   return Ok(fmt::format("{}, {}", mode, role == "master" ? "primary" : "replica"));
 }
@@ -231,16 +236,17 @@ Judgement JudgeReplication(const Fields& replication, const Fields* config,
                   "bring replicas back, or CONFIG SET min-replicas-to-write");
   }
   if (online < replicas) {
-    return Failed(fmt::format("{} of {} are in step", online,
-                              Some(static_cast<std::size_t>(replicas), "replica")),
+    return Failed(fmt::format("{} of {} are in step", online, Some(replicas, "replica")),
                   "wait until the others are, or look at their logs");
   }
-  if (replicas == 0) {
-    if (!expected.has_replicas) return Ok("no replica: counters are lost with this server");
-    return Failed("a primary without a replica: nothing can take its place", "add a replica");
+  if (replicas < expected.replicas) {
+    return Failed(fmt::format("{}, needed are {}", Some(replicas, "replica"), expected.replicas),
+                  "add replicas: they take the primary's place, or are waited for "
+                  "(redis.wait_replicas)");
   }
+  if (replicas == 0) return Ok("no replica: counters are lost with this server");
   return Ok(fmt::format("{}, min-replicas-to-write {}: a failover may forget what was charged last",
-                        Some(static_cast<std::size_t>(replicas), "replica"),
+                        Some(replicas, "replica"),
                         config != nullptr ? std::to_string(required)
                         : requires_some   ? "is set"
                                           : "0"));
@@ -303,7 +309,7 @@ void KeyTally::Count(const Reply& type, const Reply& ttl) {
 
 Judgement JudgeKeyspace(const KeyTally& tally, std::string_view prefix) {
   const std::string found = fmt::format("{}{} under \"{}:\"", tally.is_complete ? "" : "at least ",
-                                        Some(tally.keys, "key"), prefix);
+                                        Some(static_cast<std::int64_t>(tally.keys), "key"), prefix);
   if (tally.without_expiry == 0 && tally.of_other_types == 0) return Ok(found);
   return Failed(fmt::format("{}, of which {} never expire and {} are no hashes: something else "
                             "writes there",

@@ -16,6 +16,7 @@
 #include "src/app/doctor/finding.h"
 #include "src/redis/enquiry.h"
 #include "src/redis/resp.h"
+#include "src/redis/session.h"
 
 namespace sluice::app::doctor {
 
@@ -50,11 +51,10 @@ struct Account {
 [[nodiscard]] Judgement JudgeVersion(const redis::Reply& hello);
 
 /// What the configuration takes a server for.
-enum class Role : std::uint8_t { kPrimary, kReplica };
 struct Expectation {
-  bool is_cluster = false;
-  Role role = Role::kPrimary;
-  bool has_replicas = false;  ///< a primary must have one that can take its place
+  redis::Role kind = redis::Role::kStandalone;  ///< what the daemon would ask of it
+  bool is_replica = false;                      ///< it is known to be none of the primaries
+  int replicas = 0;                             ///< so many must stand behind a primary
 };
 /// `hello`: the fields of that reply.
 [[nodiscard]] Judgement JudgeTopology(const Fields& hello, const Expectation& expected);

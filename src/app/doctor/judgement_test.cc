@@ -149,12 +149,12 @@ TEST(Topology, IsWhatIsConfigured) {
       {"cluster", "master", {}, Verdict::kFailed},
       {"sentinel", "master", {}, Verdict::kFailed},
       {"standalone", "replica", {}, Verdict::kFailed},
-      {"standalone", "replica", {.role = Role::kReplica}, Verdict::kOk},
+      {"standalone", "replica", {.is_replica = true}, Verdict::kOk},
       // It was promoted since, which is as it should be.
-      {"standalone", "master", {.role = Role::kReplica}, Verdict::kOk},
-      {"cluster", "master", {.is_cluster = true}, Verdict::kOk},
-      {"standalone", "master", {.is_cluster = true}, Verdict::kFailed},
-      {"cluster", "replica", {.is_cluster = true}, Verdict::kFailed},
+      {"standalone", "master", {.is_replica = true}, Verdict::kOk},
+      {"cluster", "master", {.kind = redis::Role::kClusterNode}, Verdict::kOk},
+      {"standalone", "master", {.kind = redis::Role::kClusterNode}, Verdict::kFailed},
+      {"cluster", "replica", {.kind = redis::Role::kClusterNode}, Verdict::kFailed},
   };
   for (const auto& [mode, role, expected, verdict] : rows) {
     const auto judged = JudgeTopology({{"mode", mode}, {"role", role}}, expected);
@@ -195,28 +195,28 @@ TEST(Replication, NeedsWhatIsConfigured) {
   struct Row {
     Fields info;
     std::optional<Fields> config;
-    bool has_replicas;
+    int replicas;  // that are needed
     Verdict verdict;
   };
   const Fields kRequired = {{"min-replicas-to-write", "1"}};
   const Fields kTwoRequired = {{"min-replicas-to-write", "2"}};
   const Row rows[] = {
       // Alone: fine, unless there must be somebody to take its place.
-      {{{"role", "master"}, {"connected_slaves", "0"}}, {}, false, Verdict::kOk},
-      {{{"role", "master"}, {"connected_slaves", "0"}}, {}, true, Verdict::kFailed},
-      {with(kOne, kOnline), {}, true, Verdict::kOk},
-      {with(kOne, kLoading), {}, true, Verdict::kFailed},
+      {{{"role", "master"}, {"connected_slaves", "0"}}, {}, 0, Verdict::kOk},
+      {{{"role", "master"}, {"connected_slaves", "0"}}, {}, 1, Verdict::kFailed},
+      {with(kOne, kOnline), {}, 1, Verdict::kOk},
+      {with(kOne, kLoading), {}, 1, Verdict::kFailed},
       // Writes are refused below min-replicas-to-write, which may be seen without CONFIG.
-      {with(with(kOne, kOnline), kGood), kRequired, false, Verdict::kOk},
-      {with(with(kOne, kOnline), kGood), kTwoRequired, false, Verdict::kFailed},
-      {{{"role", "master"}, {"min_slaves_good_slaves", "0"}}, {}, false, Verdict::kFailed},
-      {{{"role", "slave"}, {"master_link_status", "up"}}, {}, false, Verdict::kOk},
-      {{{"role", "slave"}, {"master_link_status", "down"}}, {}, false, Verdict::kFailed},
-      {{}, {}, false, Verdict::kUnknown},
+      {with(with(kOne, kOnline), kGood), kRequired, 0, Verdict::kOk},
+      {with(with(kOne, kOnline), kGood), kTwoRequired, 0, Verdict::kFailed},
+      {{{"role", "master"}, {"min_slaves_good_slaves", "0"}}, {}, 0, Verdict::kFailed},
+      {{{"role", "slave"}, {"master_link_status", "up"}}, {}, 0, Verdict::kOk},
+      {{{"role", "slave"}, {"master_link_status", "down"}}, {}, 0, Verdict::kFailed},
+      {{}, {}, 0, Verdict::kUnknown},
   };
   for (const Row& row : rows) {
-    const auto judged = JudgeReplication(row.info, row.config ? &*row.config : nullptr,
-                                         {.has_replicas = row.has_replicas});
+    const auto judged =
+        JudgeReplication(row.info, row.config ? &*row.config : nullptr, {.replicas = row.replicas});
     EXPECT_EQ(judged.verdict, row.verdict) << judged.found;
   }
 }
