@@ -184,14 +184,12 @@ bool WorkerLimiter::OnRedirect(NodeLane& from, const Redirect& redirect,
     pending.asks = redirect.kind == Redirect::Kind::kAsk;
     if (++pending.redirects > kMaximumRedirects) {
       answers_.push_back(Gathering::AnswerOf(std::move(pending), TooManyRedirects()));
-    } else if (has_moved) {
-      Route(std::move(pending));
-    } else if (pending.asks) {
-      NodeAt(to).Add(std::move(pending));
-    } else {
+    } else if (redirect.kind == Redirect::Kind::kTryAgain) {
       const SteadyTime again = clock_.Now().steady + kFirstTryAgain * (1U << pending.redirects) / 2;
       route_again_ = std::min(again, route_again_.value_or(again));
       unrouted_.Add(std::move(pending));
+    } else {
+      NodeAt(to).Add(std::move(pending));
     }
   }
   // Moved to where it was asked: several servers behind one address; another connection may lead to
@@ -222,9 +220,10 @@ void WorkerLimiter::Pump() {
   if (route_again_ && *route_again_ <= now.steady) RouteUnrouted();
   PumpLeaving(now);
   for (const auto& [address, node] : nodes_) node->Pump(now);
+  // Before the answers: whoever is refused may look why.
+  if (std::exchange(health_changed_, false)) PublishHealth();
   Deliver();
   ArmTimer();
-  if (std::exchange(health_changed_, false)) PublishHealth();
 }
 
 void WorkerLimiter::TellLosses() {

@@ -3,9 +3,15 @@
 import json
 import pathlib
 import signal
+import socket
+import sys
 import tempfile
+import types
 import unittest
 
+sys.path.append(str(pathlib.Path(__file__).parent.parent / "conformance"))
+
+import deployments
 import harness
 from harness import YEAR, Redis, Sluice, wait_until
 from servers import request
@@ -178,6 +184,35 @@ class Full(WithRedis):
         self.assertEqual(len(lines), 1, lines)
         self.assertIn("the server does not tell its maxmemory-policy", lines[0])
         self.assertIn("info", lines[0])
+
+
+class InACluster(WithRedis):
+    def config(self, redis, workers=2, **more):
+        settings = super().config(redis, workers, topology="cluster", addresses=redis.addresses, **more)
+        del settings["redis"]["address"]
+        return settings
+
+    def test_operators_are_told_of_each_node(self):
+        with deployments.cluster("redis-server", self.directory) as environment:
+            seeds = types.SimpleNamespace(
+                address=None, addresses=[environment["SLUICE_REDIS__ADDRESSES"]])
+            with Sluice(self.config(seeds)) as sluice:
+                self.assertEqual(self.outcomes(sluice, LIMIT + 1), ["allowed"] * LIMIT + ["denied"])
+                samples = sluice.metrics()
+                nodes = {name: value for name, value in samples.items()
+                         if name.startswith("sluice_redis_node_ready{")}
+                self.assertEqual(list(nodes.values()), [1, 1, 1])
+                self.assertIn('sluice_redis_node_ready{node="%s"}' % seeds.addresses[0], nodes)
+                self.assertEqual(samples["sluice_redis_connections"], 2 * 3)
+
+    def test_readiness_names_who_was_asked_in_vain(self):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            seed = "127.0.0.1:%d" % listener.getsockname()[1]
+        seeds = types.SimpleNamespace(address=None, addresses=[seed])
+        with Sluice(self.config(seeds), wait=False) as sluice:
+            wait_until(lambda: f"is down: {seed}: connecting: " in Late.readyz(sluice),
+                       lambda: Late.readyz(sluice))
+            self.assertEqual(sluice.check().status, 503)
 
 
 class Wrong(WithRedis):

@@ -60,7 +60,7 @@ TEST_F(ClusterFaults, AKilledPrimaryIsReplacedByItsReplica) {
   // Old wrong behaviour: a storm of attempts to connect to the server that was gone.
   const RedisStatistics now = limiter->Statistics();
   EXPECT_LE(now.connect_failures - before.connect_failures, 20);
-  EXPECT_EQ(now.map_changes - before.map_changes, 1);
+  EXPECT_GE(now.map_changes - before.map_changes, 1);
 }
 
 // Clients are held back by the server while it hands over, and lose nothing.

@@ -98,6 +98,35 @@ TEST_F(ClusterOfThree, TellsOfEachNode) {
   EXPECT_EQ(limiter->Statistics().connections, 3);
 }
 
+// Besides what one server takes: the map, and ASKING.
+TEST_F(ClusterOfThree, TakesTwoMorePermissionsAndNamesWhatIsMissing) {
+  const std::vector<std::string> rules{
+      "ACL",     "SETUSER",  "rl",           "on",    ">secret", "resetkeys",      "~sluice:*",
+      "-@all",   "+evalsha", "+script|load", "+time", "+hmget",  "+hget",          "+hgetall",
+      "+exists", "+hset",    "+pexpire",     "+hdel", "+asking", "+cluster|shards"};
+  const auto allow = [&](const std::vector<std::string>& words) {
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(cluster.node(i).Command(words).text, "OK");
+  };
+  RedisOptions options = cluster.Options();
+  options.username = "rl";
+  options.password = "secret";
+  allow(rules);
+  const auto works = MakeLimiter(options);
+  for (std::uint64_t client = 1; client <= 16; ++client) {
+    EXPECT_EQ(Word(AskNow(*works, plan, {.client = client})), "allowed");
+  }
+  allow({"ACL", "SETUSER", "rl", "-asking"});
+  const auto cannot_ask = MakeLimiter(options);
+  EXPECT_EQ(Word(AskNow(*cannot_ask, plan)), "permission-denied");
+  EXPECT_TRUE(cannot_ask->Health().reason.contains("ASKING: the user may not run this command"))
+      << cannot_ask->Health().reason;
+  allow({"ACL", "SETUSER", "rl", "-cluster|shards"});
+  const auto has_no_map = MakeLimiter(options);
+  EXPECT_EQ(Word(AskNow(*has_no_map, plan)), "permission-denied");
+  EXPECT_TRUE(has_no_map->Health().reason.contains("CLUSTER SHARDS: the user may not run"))
+      << has_no_map->Health().reason;
+}
+
 // A slot on its way: what has moved is asked for there, each time, and the rest where it was.
 TEST_F(ClusterOfThree, AsksForAMovingSlotsKeysOnTheOtherNode) {
   EXPECT_EQ(Word(AskNow(*limiter, plan, {.client = 1})), "allowed");
@@ -206,7 +235,8 @@ TEST(ClusterOfOne, IsToldApartFromAStandaloneServer) {
   options.addresses = {server.address()};
   const auto clustered = MakeLimiter(options);
   ASSERT_TRUE(Eventually([&] { return !clustered->Health().category.empty(); }));
-  EXPECT_EQ(clustered->Health().reason, "standalone server, cluster configured");
+  EXPECT_EQ(clustered->Health().reason,
+            server.address() + ": standalone server, cluster configured");
   EXPECT_EQ(Word(AskNow(*clustered, plan)), "server-incompatible");
 }
 

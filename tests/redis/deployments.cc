@@ -19,24 +19,6 @@
 namespace sluice::redis {
 namespace {
 
-// A port that nobody listens on. Never given twice to one process.
-std::string FreePort() {
-  static std::set<std::uint16_t> given;
-  while (true) {
-    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* generic = reinterpret_cast<sockaddr*>(&address);
-    const bool bound = ::bind(fd, generic, size) == 0 && ::getsockname(fd, generic, &size) == 0;
-    ::close(fd);
-    if (!bound) throw std::runtime_error("no port is free");
-    const std::uint16_t port = ntohs(address.sin_port);
-    if (given.insert(port).second) return std::to_string(port);
-  }
-}
-
 void Await(const std::string& what, const std::function<bool()>& condition) {
   if (!Eventually(condition)) throw std::runtime_error("it never came: " + what);
 }
@@ -53,6 +35,23 @@ void Do(const PortServer& node, const std::vector<std::string>& words) {
 }
 
 }  // namespace
+
+std::string FreePort() {
+  static std::set<std::uint16_t> given;
+  while (true) {
+    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* generic = reinterpret_cast<sockaddr*>(&address);
+    const bool bound = ::bind(fd, generic, size) == 0 && ::getsockname(fd, generic, &size) == 0;
+    ::close(fd);
+    if (!bound) throw std::runtime_error("no port is free");
+    const std::uint16_t port = ntohs(address.sin_port);
+    if (given.insert(port).second) return std::to_string(port);
+  }
+}
 
 Slot SlotOfClient(std::uint64_t client) {
   return SlotOf(ClientPseudonym(testing::SubjectNumber(client)));

@@ -29,6 +29,9 @@ struct PortServer {
   [[nodiscard]] bool IsPrimary() const;
 };
 
+/// A port that nobody listened on a moment ago; none is given twice.
+[[nodiscard]] std::string FreePort();
+
 /// `arguments` come after those that every test server has. The port is free when it is chosen.
 [[nodiscard]] PortServer StartOnPort(std::vector<std::string> arguments,
                                      const std::string& configuration = {});

@@ -59,7 +59,6 @@ void ScriptedServer::Accept() {
     const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (fd < 0) return;
     const std::lock_guard lock(mutex_);
-    ++seen_.connections;
     open_.push_back(fd);
     threads_.emplace_back([this, fd] { Serve(fd); });
   }
@@ -85,7 +84,10 @@ void ScriptedServer::Serve(int fd) {
 std::string ScriptedServer::Answer(const std::vector<std::string>& words) {
   const std::lock_guard lock(mutex_);
   const std::string& command = words.front();
-  if (command == "HELLO") return "*0\r\n";
+  if (command == "HELLO") {
+    ++seen_.connections;
+    return "*0\r\n";
+  }
   if (command == "SCRIPT") {
     ++seen_.loads;
     const auto script =
@@ -98,6 +100,14 @@ std::string ScriptedServer::Answer(const std::vector<std::string>& words) {
         std::to_string(std::chrono::duration_cast<std::chrono::seconds>(now).count());
     return fmt::format("*2\r\n${}\r\n{}\r\n$1\r\n0\r\n", seconds.size(), seconds);
   }
+  if (command == "CLUSTER") {
+    return fmt::format(
+        "*1\r\n*4\r\n$5\r\nslots\r\n*2\r\n:0\r\n:16383\r\n$5\r\nnodes\r\n*1\r\n*8\r\n"
+        "$4\r\nport\r\n:{}\r\n$8\r\nendpoint\r\n$0\r\n\r\n$4\r\nrole\r\n$6\r\nmaster\r\n"
+        "$6\r\nhealth\r\n$6\r\nonline\r\n",
+        port_);
+  }
+  if (command == "ASKING") ++seen_.askings;
   if (command != "EVALSHA") return "+OK\r\n";
   // Not a call but a connection's look at its permissions.
   if (std::ranges::find(Scripts(), words.at(1), &Script::sha) == Scripts().end()) {

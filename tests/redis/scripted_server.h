@@ -1,4 +1,5 @@
-// A server that shakes hands and then answers script calls as a test tells it to.
+// A server that shakes hands and then answers script calls as a test tells it to. Asked for it, it
+// is the one node of a cluster.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +21,17 @@ class ScriptedServer {
 
   [[nodiscard]] std::string address() const;
 
+  [[nodiscard]] std::string port() const { return std::to_string(port_); }
+
   /// The raw replies to the next EVALSHAs, in order; each other one finds no state and allows.
   void AnswerNext(std::vector<std::string> replies);
 
-  /// Connections accepted, EVALSHA and SCRIPT LOAD commands received.
+  /// Connections that shook hands, EVALSHA, ASKING and SCRIPT LOAD commands received. A
+  /// connection's look at its permissions is none of them.
   struct Seen {
     int connections = 0;
     int calls = 0;
+    int askings = 0;
     int loads = 0;
   };
   [[nodiscard]] Seen seen() const;

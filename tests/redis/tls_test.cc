@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "tests/redis/counting.h"
+#include "tests/redis/deployments.h"
 #include "tests/redis/redis_server.h"
 
 namespace sluice::redis {
@@ -180,6 +181,48 @@ TEST_F(Tls, RefusesAServerOfAnotherAuthority) {
   const auto limiter = MakeLimiter(
       Options(relay, {.ca_file = File("client.pem"), .server_name = "redis.example.com"}));
   EXPECT_TRUE(ReasonOfFailure(*limiter).starts_with("the TLS handshake"));
+}
+
+// Of a cluster's node the map has two ports, and only one of them is of use.
+TEST_F(Tls, IsSpokenToTheNodesOfACluster) {
+  const std::string tls_port = FreePort();
+  const PortServer node = StartOnPort(
+      {"--cluster-enabled", "yes", "--cluster-port", FreePort(), "--tls-cluster", "yes",
+       "--tls-port", tls_port, "--tls-cert-file", File("server.pem"), "--tls-key-file",
+       File("server.key"), "--tls-ca-cert-file", File("server.pem"), "--tls-auth-clients", "no"});
+  node.Command({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"});
+  RedisOptions options = TestOptions("127.0.0.1:1");
+  options.command_timeout = Milliseconds{5'000};
+  options.topology = RedisTopology::kCluster;
+  options.addresses = {"127.0.0.1:" + tls_port};
+  options.tls = RedisTls{.ca_file = File("server.pem"), .server_name = "redis.example.com"};
+  const auto limiter = MakeLimiter(options);
+  EXPECT_TRUE(Eventually([&] { return Word(AskNow(*limiter, plan)) == "allowed"; }));
+  EXPECT_EQ(limiter->Health().nodes.at(0).address, "127.0.0.1:" + tls_port);
+}
+
+// Sentinels have TLS of their own, or none, whatever the servers have.
+TEST_F(Tls, IsSpokenToSentinelsByTheirOwnSettings) {
+  const PortServer primary = StartOnPort({});
+  const PortServer sentinel =
+      StartOnPort({"--sentinel"}, "sentinel monitor edge 127.0.0.1 " + primary.port + " 1\n");
+  const TlsRelay relay(sentinel.server->address().substr(5), File("server.pem"), File("server.key"),
+                       "");
+  RedisOptions options = TestOptions("127.0.0.1:1");
+  options.command_timeout = Milliseconds{5'000};
+  options.topology = RedisTopology::kSentinel;
+  options.sentinel = {
+      .master = "edge",
+      .addresses = {"127.0.0.1:" + relay.port()},
+      .tls = RedisTls{.ca_file = File("server.pem"), .server_name = "redis.example.com"}};
+  const auto limiter = MakeLimiter(options);
+  EXPECT_TRUE(Eventually([&] { return Word(AskNow(*limiter, plan)) == "allowed"; }));
+
+  options.sentinel.tls->ca_file = File("client.pem");
+  const auto mistrusting = MakeLimiter(options);
+  EXPECT_EQ(Word(AskNow(*mistrusting, plan)), "unavailable-before-send");
+  EXPECT_TRUE(mistrusting->Health().reason.contains("the TLS handshake"))
+      << mistrusting->Health().reason;
 }
 
 TEST_F(Tls, IsNotSpokenToAPlainServer) {

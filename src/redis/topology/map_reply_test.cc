@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "src/redis/topology/replies.h"
+#include "src/redis/topology/replies_fixture.h"
 
 namespace sluice::redis {
 namespace {

@@ -11,6 +11,16 @@ namespace {
 constexpr Milliseconds kBetweenRounds{1'000};
 constexpr Milliseconds kRegularly{10'000};  // between 8 and 12 s: nodes are not asked in step
 
+// The failure with the word on whom it comes from.
+Outcome From(const Address& server, Outcome failure) {
+  std::visit(
+      [&](auto& one) {
+        if constexpr (requires { one.detail; }) one.detail = ToString(server) + ": " + one.detail;
+      },
+      failure);
+  return failure;
+}
+
 }  // namespace
 
 Topology::Topology(TopologyOptions options, std::uint64_t seed)
@@ -117,7 +127,7 @@ void Topology::OnAnswer(const std::expected<std::vector<Reply>, Outcome>& answer
     }
     return;
   }
-  if (round_.empty() && map_.IsEmpty()) why_unknown_ = std::move(map).error();
+  if (round_.empty() && map_.IsEmpty()) why_unknown_ = From(asked, std::move(map).error());
 }
 
 bool Topology::NamesAPrimaryThatIsDown(const SlotMap& map) const {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "src/redis/topology/replies.h"
+#include "src/redis/topology/replies_fixture.h"
 #include "testing/manual_clock.h"
 
 namespace sluice::redis {
@@ -92,7 +92,7 @@ TEST_F(ClusterTopology, SaysWhyItIsUnknownAndAsksAgainASecondLater) {
     NoAnswer();
   }
   ASSERT_TRUE(topology.WhyUnknown());
-  EXPECT_EQ(std::get<Unavailable>(*topology.WhyUnknown()).detail, "connecting: refused");
+  EXPECT_EQ(std::get<Unavailable>(*topology.WhyUnknown()).detail, "t:7000: connecting: refused");
   EXPECT_EQ(topology.NextTimer(), clock.Now().steady + seconds{1});
   clock.Advance(milliseconds{999});
   EXPECT_EQ(Asked(), "");
@@ -202,7 +202,7 @@ TEST_F(ClusterTopology, OfAStandaloneServerIsIncompatible) {
     Answer(ErrorReply("ERR This instance has cluster support disabled"));
   }
   EXPECT_EQ(std::get<Incompatible>(*topology.WhyUnknown()).detail,
-            "standalone server, cluster configured");
+            "t:7000: standalone server, cluster configured");
 }
 
 class SentinelTopology : public TopologyTest {
@@ -272,7 +272,7 @@ TEST_F(SentinelTopology, SaysThatNobodyKnowsTheMaster) {
     Answer(Reply{});
   }
   EXPECT_EQ(std::get<Incompatible>(*topology.WhyUnknown()).detail,
-            "the sentinel knows no master named \"edge\"");
+            "u:7000: the sentinel knows no master named \"edge\"");
 }
 
 }  // namespace
