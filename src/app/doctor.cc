@@ -44,7 +44,10 @@ void ExamineRedis(const config::Settings& settings, const DoctorOptions& options
                   const doctor::Tell& tell) {
   auto engine = redis::CheckOptions(settings.redis);
   if (!engine) {  // what reading the configuration leaves to be found wrong are the files of TLS
-    tell({Check::kTls, "redis", {Verdict::kFailed, RedisError(settings, engine.error()), ""}});
+    tell({Check::kTls,
+          "redis",
+          {Verdict::kFailed, RedisError(settings, engine.error()),
+           "let this user read the file; it must be PEM"}});
     return;
   }
   redis::Access observer = engine->node.lane.access;
@@ -65,6 +68,7 @@ void ExamineRedis(const config::Settings& settings, const DoctorOptions& options
 int Doctor(const DoctorOptions& options) {
   const auto settings = LoadSettings(options.config_file);
   if (!settings) return settings.error();
+  if (const auto errors = CheckSettings(*settings); !errors.empty()) return Complain(errors);
 
   std::vector<Finding> findings;
   doctor::TextReport report(HasColours());

@@ -43,7 +43,8 @@ class Healthy(Doctor):
         self.configure(redis.address)
         self.assert_healthy()
         script = "for _, k in ipairs(redis.call('KEYS', '*')) do " \
-                 "local ttl = redis.call('PTTL', k) if ttl < 0 or ttl > 3000 then return k end end return 'none'"
+                 "local ttl = redis.call('PTTL', k) if ttl < 0 or ttl > 3000 then return k end end " \
+                 "return 'none'"
         self.assertEqual(redis.command("EVAL", script, "0"), b"$4\r\nnone\r\n")
 
     def test_prints_a_line_a_finding_for_people(self):
@@ -113,8 +114,8 @@ class Tls(Doctor):
         """A certificate for `name`, its own authority, and its key."""
         file, key = self.directory / f"{name}.pem", self.directory / f"{name}.key"
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-                        "-nodes", "-days", "2", "-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}",
-                        "-out", file, "-keyout", key], check=True, capture_output=True)
+                        "-nodes", "-days", "2", "-subj", f"/CN={name}",
+                        "-addext", f"subjectAltName=DNS:{name}", "-out", file, "-keyout", key], check=True, capture_output=True)
         return file, key
 
     def setUp(self):
@@ -183,7 +184,8 @@ class Permissions(Doctor):
                 allowed = [f"+{command}" for command in (*COMMANDS, *LOOKS) if command != missing]
                 self.login(redis, "~sluice:*", *allowed)
                 self.configure(redis.address, username="sluice", password=PASSWORD)
-                findings = self.assert_only("permission", remedy=rf"^ACL SETUSER sluice \+{re.escape(missing)}$")
+                grant = rf"^ACL SETUSER sluice \+{re.escape(missing)}$"
+                findings = self.assert_only("permission", remedy=grant)
                 self.assertIn("script-cache", self.verdicts(findings, "skipped"))
                 self.assertEqual(redis.command("AUTH", "sluice", PASSWORD), b"+OK\r\n")
 
@@ -353,6 +355,10 @@ class Usage(Doctor):
         done = harness.run("doctor", "-c", self.config, "--json")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("redis.address", done.stderr)
+        self.configure("127.0.0.1:1")
+        written = self.config.read_text()
+        self.config.write_text(written.replace('"default_policy": "few"', '"default_policy": "other"'))
+        self.assertEqual(harness.run("doctor", "-c", self.config, "--json").returncode, 2)
 
     def test_an_operator_has_a_name_and_a_password(self):
         self.configure("127.0.0.1:1")

@@ -104,7 +104,8 @@ class Sentinels(Doctor):
         *_, sentinel = self.watched_pair()
         self.watch(f"127.0.0.1:{free_port()}", sentinel.tcp)
         findings = self.assert_only("connection")
-        self.assertTrue([f for f in findings if f["verdict"] == "failed"][0]["subject"].startswith("sentinel "))
+        failed = [finding["subject"] for finding in findings if finding["verdict"] == "failed"]
+        self.assertTrue(failed[0].startswith("sentinel "), failed)
 
     def test_a_master_that_nobody_knows(self):
         *_, sentinel = self.watched_pair()
@@ -154,8 +155,9 @@ class Cluster(Doctor):
         self.stack = self.enterContext(contextlib.ExitStack())
 
     def node(self, *options):
-        return self.stack.enter_context(Server("--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1",
-                                               "--cluster-port", str(free_port()), *options))
+        return self.stack.enter_context(Server(
+            "--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1",
+            "--cluster-port", str(free_port()), *options))
 
     def primary(self, last=16383):
         primary = self.node()
@@ -216,13 +218,15 @@ class Cluster(Doctor):
         stray = str(free_port()).encode()
 
         def other(words, reply):
-            return reply.replace(b":%d\r\n" % primary.port, b":" + stray + b"\r\n") if b"SHARDS" in words else reply
+            if b"SHARDS" not in words:
+                return reply
+            return reply.replace(b":%d\r\n" % primary.port, b":" + stray + b"\r\n")
 
         port = free_port()
         replica = self.join(primary, "--cluster-announce-port", str(port))
         self.stack.enter_context(RespRelay(replica.socket, other, port=port))
         self.ask(primary.tcp)
-        self.assert_only("topology", found="than its peers do")
+        self.assert_only("topology", found="elsewhere than its peers do")
 
     def test_permissions_that_only_a_cluster_needs(self):
         for missing in ("asking", "cluster|shards"):

@@ -67,6 +67,11 @@ std::string DetailOf(const Outcome& outcome) {
       outcome);
 }
 
+bool IsPermissionDenied(const Outcome& outcome) {
+  const auto* incompatible = std::get_if<Incompatible>(&outcome);
+  return incompatible != nullptr && incompatible->reason == Incompatible::Reason::kPermissionDenied;
+}
+
 redis::Words WordsOf(const std::string& encoded) {
   // A command is what a list of texts is in a reply.
   redis::ReplyReader reader(encoded.size());

@@ -49,6 +49,9 @@ class Asker {
 /// Why there was no decision or answer, in one line for people; nothing for an evaluated outcome.
 [[nodiscard]] std::string DetailOf(const Outcome& outcome);
 
+/// Whether a login or a permission was refused.
+[[nodiscard]] bool IsPermissionDenied(const Outcome& outcome);
+
 /// The words of a command that is already encoded.
 [[nodiscard]] redis::Words WordsOf(const std::string& encoded);
 

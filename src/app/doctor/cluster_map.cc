@@ -16,9 +16,4 @@ std::expected<redis::SlotMap, Outcome> AskForMap(Asker& asker,
   return topology.map();
 }
 
-bool IsPermissionDenied(const Outcome& outcome) {
-  const auto* incompatible = std::get_if<Incompatible>(&outcome);
-  return incompatible != nullptr && incompatible->reason == Incompatible::Reason::kPermissionDenied;
-}
-
 }  // namespace sluice::app::doctor

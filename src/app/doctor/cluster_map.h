@@ -17,6 +17,4 @@ namespace sluice::app::doctor {
 [[nodiscard]] std::expected<redis::SlotMap, Outcome> AskForMap(
     Asker& asker, const std::vector<redis::Address>& nodes, const redis::Access& access);
 
-[[nodiscard]] bool IsPermissionDenied(const Outcome& outcome);
-
 }  // namespace sluice::app::doctor

@@ -16,6 +16,10 @@ namespace {
 using redis::kOldestServer;
 using redis::Reply;
 
+constexpr std::string_view kMoreReplicas =
+    "bring replicas back, or CONFIG SET min-replicas-to-write";
+constexpr std::string_view kLookAtDisk = "look at the server's log, its disk and its `dir`";
+
 Judgement Ok(std::string found) {
   return {.verdict = Verdict::kOk, .found = std::move(found)};
 }
@@ -134,20 +138,32 @@ std::optional<Judgement> JudgePermission(const redis::Words& command, const Repl
                 fmt::format("ACL SETUSER {} {}", user, PermissionFor(command)));
 }
 
-Check CheckOfRefusal(std::string_view error) {
-  static constexpr std::pair<std::string_view, Check> kChecks[] = {
-      {"NOREPLICAS", Check::kReplication}, {"MISCONF", Check::kPersistence},
-      {"OOM", Check::kMemoryPolicy},       {"READONLY", Check::kTopology},
-      {"MASTERDOWN", Check::kTopology},    {"MOVED", Check::kTopology},
-      {"ASK", Check::kTopology},           {"TRYAGAIN", Check::kTopology},
-      {"CLUSTERDOWN", Check::kTopology},   {"CROSSSLOT", Check::kTopology},
-      {"NOSCRIPT", Check::kScriptCache},
+Refusal JudgeRefusal(std::string_view error) {
+  constexpr std::string_view kFailover = "wait until a failover or resharding has ended";
+  struct Row {
+    std::string_view word;
+    Check check;
+    std::string_view remedy;
   };
-  for (const auto& [word, check] : kChecks) {
+  static constexpr Row kRows[] = {
+      {"NOREPLICAS", Check::kReplication, kMoreReplicas},
+      {"MISCONF", Check::kPersistence, kLookAtDisk},
+      {"OOM", Check::kMemoryPolicy, "raise maxmemory: a full server decides nothing"},
+      {"READONLY", Check::kTopology, kFailover},
+      {"MASTERDOWN", Check::kTopology, kFailover},
+      {"MOVED", Check::kTopology, kFailover},
+      {"ASK", Check::kTopology, kFailover},
+      {"TRYAGAIN", Check::kTopology, kFailover},
+      {"CLUSTERDOWN", Check::kTopology, kFailover},
+  };
+  std::string found = "the server refuses: " + Quoted(error);
+  for (const auto& [word, check, remedy] : kRows) {
     // Servers before 7.0 wrap what a command inside the script was told: "ERR … -OOM …".
-    if (error.starts_with(word) || error.contains(fmt::format("-{} ", word))) return check;
+    if (error.starts_with(word) || error.contains(fmt::format("-{} ", word))) {
+      return {check, Failed(std::move(found), std::string(remedy))};
+    }
   }
-  return Check::kScriptCache;
+  return {Check::kScriptCache, Failed(std::move(found), "look at the server's log and ACL LOG")};
 }
 
 Judgement JudgeVersion(const Reply& hello) {
@@ -233,7 +249,7 @@ Judgement JudgeReplication(const Fields& replication, const Fields* config,
     return Failed(fmt::format("{} of the {} replicas that min-replicas-to-write asks for: writes "
                               "are refused",
                               good, required),
-                  "bring replicas back, or CONFIG SET min-replicas-to-write");
+                  std::string(kMoreReplicas));
   }
   if (online < replicas) {
     return Failed(fmt::format("{} of {} are in step", online, Some(replicas, "replica")),
@@ -257,13 +273,12 @@ Judgement JudgePersistence(const Fields& persistence, const Fields* config) {
   const auto is_broken = [&](std::string_view status) {
     return Value(persistence, status) == "err";
   };
-  constexpr std::string_view kLookThere = "look at the server's log, its disk and its `dir`";
   const bool has_file = Value(persistence, "aof_enabled") == "1";
   if (has_file && (is_broken("aof_last_write_status") || is_broken("aof_last_bgrewrite_status"))) {
-    return Failed("the append-only file could not be written", std::string(kLookThere));
+    return Failed("the append-only file could not be written", std::string(kLookAtDisk));
   }
   if (is_broken("rdb_last_bgsave_status")) {
-    return Failed("the last snapshot failed", std::string(kLookThere));
+    return Failed("the last snapshot failed", std::string(kLookAtDisk));
   }
   if (has_file) {
     if (config == nullptr) return Ok("append-only file");

@@ -44,8 +44,13 @@ struct Account {
                                                        const redis::Reply& reply,
                                                        const Account& account);
 
-/// Which check a server's refusal to write belongs to, by the first word of its error.
-[[nodiscard]] Check CheckOfRefusal(std::string_view error);
+/// What an error reply to a script or to PING means, and which check it belongs to: kScriptCache
+/// where its first word tells no cause that another check looks at.
+struct Refusal {
+  Check check{};
+  Judgement judgement{};
+};
+[[nodiscard]] Refusal JudgeRefusal(std::string_view error);
 
 /// Of the reply to HELLO.
 [[nodiscard]] Judgement JudgeVersion(const redis::Reply& hello);

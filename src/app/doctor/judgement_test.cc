@@ -121,7 +121,12 @@ TEST(Refusal, BelongsToTheCheckOfItsCause) {
       // Whatever else.
       {"ERR user_script:3: attempt to index a nil value", Check::kScriptCache},
   };
-  for (const auto& [error, check] : rows) EXPECT_EQ(CheckOfRefusal(error), check) << error;
+  for (const auto& [error, check] : rows) {
+    const Refusal refusal = JudgeRefusal(error);
+    EXPECT_EQ(refusal.check, check) << error;
+    EXPECT_EQ(refusal.judgement.verdict, Verdict::kFailed);
+    EXPECT_NE(refusal.judgement.remedy, "");
+  }
 }
 
 TEST(Version, IsOldEnoughFromSixTwoOn) {

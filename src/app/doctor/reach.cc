@@ -61,8 +61,9 @@ bool Greet(Asker& asker, const redis::Address& address, const redis::Access& acc
   const bool is_error = pong.kind == redis::Reply::Kind::kError;
   const bool is_locked = pong.text.starts_with("NOAUTH") || pong.text.starts_with("NOPERM");
   // A server that cannot persist refuses even PING; that is another check's.
-  if (is_error && !is_locked && CheckOfRefusal(pong.text) == Check::kScriptCache) {
-    chart.Fail(Check::kConnection, "the server says " + Quoted(pong.text), "");
+  if (is_error && !is_locked && JudgeRefusal(pong.text).check == Check::kScriptCache) {
+    chart.Fail(Check::kConnection, "the server says " + Quoted(pong.text),
+               "wait if it is loading; else look at its maxclients and protected-mode");
     return false;
   }
   if (has_tls) {

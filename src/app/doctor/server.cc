@@ -74,7 +74,7 @@ class ServerExamination {
 bool ServerExamination::LogIn() {
   const auto password = redis::CurrentPassword(access_);
   if (!password) {
-    chart_.Fail(Check::kAuthentication, password.error(), "");
+    chart_.Fail(Check::kAuthentication, password.error(), "let this user read it");
     return false;
   }
   redis::SessionOptions session = examination_.engine.node.lane.session;
@@ -162,13 +162,13 @@ void ServerExamination::CompareMaps() {
                             fmt::format("ACL SETUSER {} +cluster|shards +cluster|slots",
                                         access_.username.empty() ? "default" : access_.username)});
     }
-    return chart_.Fail(Check::kTopology, DetailOf(map.error()), "");
+    return chart_.Fail(Check::kTopology, DetailOf(map.error()), "redis-cli --cluster check");
   }
   if (map->Unserved() > 0) {
     chart_.Fail(Check::kTopology, fmt::format("{} slots are served by nobody", map->Unserved()),
                 "redis-cli --cluster check, then fix");
   } else if (!map->RoutesAs(map_)) {
-    chart_.Fail(Check::kTopology, "this node takes other servers for the slots' than its peers do",
+    chart_.Fail(Check::kTopology, "this node sends slots elsewhere than its peers do",
                 "wait until a resharding or failover has ended; else look at CLUSTER NODES");
   }
 }
@@ -183,10 +183,12 @@ void ServerExamination::Look() {
                                   {"CONFIG", "GET", "save"},
                                   {"CONFIG", "GET", "appendfsync"}});
   if (!answer.replies) {
-    return chart_.Fail(
-        Check::kAuthentication,
-        fmt::format("user {}: {}", observer.username, DetailOf(answer.replies.error())),
-        "look at --redis-user and --redis-password-file");
+    const std::string why = DetailOf(answer.replies.error());
+    if (!IsPermissionDenied(answer.replies.error())) {
+      return chart_.Fail(Check::kConnection, why, "look at the server's log");
+    }
+    return chart_.Fail(Check::kAuthentication, fmt::format("user {}: {}", observer.username, why),
+                       "look at --redis-user and --redis-password-file");
   }
   const std::vector<Reply>& replies = *answer.replies;
   std::optional<Fields> config;
@@ -244,8 +246,8 @@ void ServerExamination::RunScripts(Probe& probe) {
   const std::span<const Reply> replies = std::span(*answer.replies).last(calls.size());
   for (std::size_t i = 0; i < calls.size(); ++i) {
     if (IsError(replies[i])) {
-      const Check check = CheckOfRefusal(replies[i].text);
-      chart_.Fail(check, "the server refuses to run a script: " + Quoted(replies[i].text), "");
+      auto [check, judgement] = JudgeRefusal(replies[i].text);
+      chart_.Judge(check, std::move(judgement));
       return chart_.Skip(Check::kScriptCache, fmt::format("refused, see {}", Name(check)));
     }
     if (auto objection = probe.Objection(i, replies[i])) {
