@@ -76,10 +76,10 @@ std::string Thousandths(std::chrono::microseconds time) {
 
 std::optional<std::pair<std::int64_t, std::int64_t>> VersionOf(std::string_view text) {
   std::pair<std::int64_t, std::int64_t> version;
-  const char* end = text.data() + text.size();
-  const auto major = std::from_chars(text.data(), end, version.first);
-  if (major.ec != std::errc{} || major.ptr == end || *major.ptr != '.') return std::nullopt;
-  if (std::from_chars(major.ptr + 1, end, version.second).ec != std::errc{}) return std::nullopt;
+  const char* const end = text.data() + text.size();
+  const auto [dot, error] = std::from_chars(text.begin(), end, version.first);
+  if (error != std::errc{} || dot == end || *dot != '.') return std::nullopt;
+  if (std::from_chars(dot + 1, end, version.second).ec != std::errc{}) return std::nullopt;
   return version;
 }
 

@@ -36,6 +36,7 @@ std::array<std::uint8_t, 16> RandomBytes() {
 
 std::vector<redis::Gathering::Item> ItemsOf(const std::vector<Evaluation>& evaluations) {
   std::vector<redis::Gathering::Item> items;
+  items.reserve(evaluations.size());
   for (const Evaluation& evaluation : evaluations) items.push_back({.evaluation = &evaluation});
   return items;
 }

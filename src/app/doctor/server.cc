@@ -82,6 +82,7 @@ bool ServerExamination::LogIn() {
   session.password = *password;
   const auto questions = redis::HandshakeOf(session);
   std::vector<Words> commands;
+  commands.reserve(questions.size());
   for (const redis::Question& question : questions) commands.push_back(WordsOf(question.bytes));
   // The questions log in by themselves.
   const auto answer = asker_.Ask(address_, WithoutLogin(access_), commands);
