@@ -95,6 +95,7 @@ void WorkerLimiters::Evaluate(const Evaluation& evaluation, Completion completio
 std::vector<RedisHealth> WorkerLimiters::Lanes() const {
   std::vector<RedisHealth> lanes;
   const std::lock_guard lock(mutex_);
+  lanes.reserve(lanes_.size());
   for (const Lane& lane : lanes_) lanes.push_back(lane.status->Health());
   return lanes;
 }
@@ -110,6 +111,7 @@ RedisHealth WorkerLimiters::Health() const {
     for (const RedisNode& node : lane.nodes) Merge(nodes, node);
   }
   health.nodes.clear();
+  health.nodes.reserve(nodes.size());
   for (auto& [address, node] : nodes) health.nodes.push_back(std::move(node));
   return health;
 }

@@ -1,6 +1,7 @@
 #include "src/redis/enquiry.h"
 
 #include <array>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -33,7 +34,7 @@ class Enquiry::Exchange : public std::enable_shared_from_this<Exchange> {
         options_(std::move(options)),
         handler_(std::move(handler)),
         stream_(std::make_shared<Stream>(loop, options_.access.tls, options_.access.server_name)),
-        timer_(loop) {}
+        timer_(std::in_place, loop) {}
 
   void Start(const std::vector<Words>& commands) {
     auto password = CurrentPassword(options_.access);
@@ -44,8 +45,8 @@ class Enquiry::Exchange : public std::enable_shared_from_this<Exchange> {
       return;
     }
     Compose(commands, *password);
-    timer_.expires_after(options_.timeout);
-    timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+    timer_->expires_after(options_.timeout);
+    timer_->async_wait([self = shared_from_this()](const boost::system::error_code& error) {
       if (!error) self->Fail("the server did not answer in time");
     });
     stream_->Connect(options_.address, [self = shared_from_this()](std::string error) {
@@ -75,12 +76,13 @@ class Enquiry::Exchange : public std::enable_shared_from_this<Exchange> {
   void Write() {
     const std::string_view left = std::string_view(output_).substr(written_);
     if (left.empty() || handler_ == nullptr) return;
-    stream_->WriteSome(left, [self = shared_from_this()](std::string error, std::size_t size) {
-      // What the server said before it closed is still read.
-      if (!error.empty()) return;
-      self->written_ += size;
-      self->Write();
-    });
+    stream_->WriteSome(left,
+                       [self = shared_from_this()](const std::string& error, std::size_t size) {
+                         // What the server said before it closed is still read.
+                         if (!error.empty()) return;
+                         self->written_ += size;
+                         self->Write();
+                       });
   }
 
   void Read() {
@@ -122,7 +124,7 @@ class Enquiry::Exchange : public std::enable_shared_from_this<Exchange> {
   }
 
   void End() {
-    timer_.cancel();
+    timer_.reset();
     stream_->Close();
   }
 
@@ -130,7 +132,7 @@ class Enquiry::Exchange : public std::enable_shared_from_this<Exchange> {
   EnquiryOptions options_;
   Handler handler_;  // empty once it was called or called off
   std::shared_ptr<Stream> stream_;
-  boost::asio::steady_timer timer_;
+  std::optional<boost::asio::steady_timer> timer_;  // none once it is over
   ReplyReader reader_{kMaximumReplyBytes};
   std::array<char, 16 * 1024> buffer_{};
   std::string output_;

@@ -17,16 +17,17 @@ Milliseconds Distance(const std::optional<Milliseconds>& skew) {
   return skew ? std::chrono::abs(*skew) : Milliseconds{-1};
 }
 
-// Whether one of the servers serves slots and is not ready; then why.
+// Whether one of the servers serves slots and is not ready; then why. A cause that is known goes
+// before a first attempt that is being made.
 void JudgeNodes(const SlotMap& map, RedisHealth& health) {
   health.ready = true;
   for (const RedisNode& node : health.nodes) {
     if (node.ready || !map.HasSlots(node.address)) continue;
+    if (!health.ready && (!health.category.empty() || node.category.empty())) continue;
     health.ready = false;
     health.reason = map.primaries().size() == 1 ? node.reason
                                                 : fmt::format("{}: {}", node.address, node.reason);
     health.category = node.category;
-    return;
   }
 }
 

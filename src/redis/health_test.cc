@@ -33,6 +33,15 @@ TEST(Summary, IsReadyIfEverySlotIsServedByAReadyServer) {
   EXPECT_EQ(health.category, "unavailable-before-send");
 }
 
+TEST(Summary, NamesAKnownCauseBeforeAFirstAttempt) {
+  RedisNode connecting = Node("a:1", false);
+  connecting.reason = "connecting";
+  connecting.category = "";
+  EXPECT_EQ(Summary(Halves(), std::nullopt, {connecting, Node("b:2", false)}).reason,
+            "b:2: connecting: refused");
+  EXPECT_EQ(Summary(Halves(), std::nullopt, {connecting, Node("b:2")}).reason, "a:1: connecting");
+}
+
 // One server needs no name in its own reason.
 TEST(Summary, OfOneServerIsThatServers) {
   const RedisHealth health = Summary(SlotMap(kA), std::nullopt, {Node("a:1", false)});

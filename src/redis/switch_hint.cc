@@ -2,6 +2,7 @@
 
 #include <array>
 #include <chrono>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -35,7 +36,7 @@ class SwitchHint::Subscription : public std::enable_shared_from_this<Subscriptio
         sentinels_(std::move(sentinels)),
         access_(std::move(access)),
         on_switch_(std::move(on_switch)),
-        timer_(loop) {}
+        timer_(std::in_place, loop) {}
 
   void Begin() {
     const auto password = CurrentPassword(access_);
@@ -47,8 +48,8 @@ class SwitchHint::Subscription : public std::enable_shared_from_this<Subscriptio
     }
     output_ += Encode({"SUBSCRIBE", kChannel});
     reader_ = ReplyReader(kMaximumReplyBytes);
-    timer_.expires_after(kPatience);
-    timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+    timer_->expires_after(kPatience);
+    timer_->async_wait([self = shared_from_this()](const boost::system::error_code& error) {
       if (!error) self->Retry();
     });
     stream_ = std::make_shared<Stream>(loop_, access_.tls, access_.server_name);
@@ -62,7 +63,7 @@ class SwitchHint::Subscription : public std::enable_shared_from_this<Subscriptio
 
   void End() {
     on_switch_ = nullptr;
-    timer_.cancel();
+    timer_.reset();
     if (stream_) stream_->Close();
   }
 
@@ -91,7 +92,7 @@ class SwitchHint::Subscription : public std::enable_shared_from_this<Subscriptio
       const auto reply = reader_.Next();
       if (!reply || (*reply && (*reply)->kind == Reply::Kind::kError)) return Retry();
       if (!*reply) return Read();
-      timer_.cancel();
+      timer_->cancel();
       OnMessage(**reply);
     }
   }
@@ -106,8 +107,8 @@ class SwitchHint::Subscription : public std::enable_shared_from_this<Subscriptio
   void Retry() {
     if (!on_switch_) return;
     if (stream_) stream_->Close();
-    timer_.expires_after(kBetweenAttempts);
-    timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+    timer_->expires_after(kBetweenAttempts);
+    timer_->async_wait([self = shared_from_this()](const boost::system::error_code& error) {
       if (!error && self->on_switch_) self->Begin();
     });
   }
@@ -116,8 +117,8 @@ class SwitchHint::Subscription : public std::enable_shared_from_this<Subscriptio
   const std::string master_;
   const std::vector<Address> sentinels_;
   const Access access_;
-  std::function<void()> on_switch_;  // empty once it is over
-  boost::asio::steady_timer timer_;
+  std::function<void()> on_switch_;                 // empty once it is over
+  std::optional<boost::asio::steady_timer> timer_;  // none once it is over
   std::shared_ptr<Stream> stream_;
   std::size_t next_ = 0;  // into sentinels_
   std::string output_;

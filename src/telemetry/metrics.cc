@@ -296,6 +296,7 @@ class Metrics::Registry {
     report.AddCounter(names::kRedisUnreplicated,
                       "Evaluations answered before enough replicas had them.", redis.unreplicated);
     std::vector<ClientMetric> errors;
+    errors.reserve(redis.error_replies.size());
     for (const auto& [token, count] : redis.error_replies) {
       errors.push_back(Counter({LabelOf(names::kError, token)}, static_cast<double>(count)));
     }

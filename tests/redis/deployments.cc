@@ -95,11 +95,12 @@ TestCluster::TestCluster(std::size_t primaries, std::size_t replicas) : primarie
   AwaitAgreement();
 }
 
+// A primary without slots stays one, so that its last slot can be moved as all others.
 void TestCluster::StartNode() {
   const std::string bus_port = FreePort();
-  nodes_.push_back(
-      StartOnPort({"--cluster-enabled", "yes", "--cluster-port", bus_port, "--cluster-node-timeout",
-                   "1000", "--repl-diskless-sync-delay", "0"}));
+  nodes_.push_back(StartOnPort(
+      {"--cluster-enabled", "yes", "--cluster-port", bus_port, "--cluster-node-timeout", "1000",
+       "--cluster-allow-replica-migration", "no", "--repl-diskless-sync-delay", "0"}));
   nodes_.back().bus_port = bus_port;
   Do(nodes_.back(), {"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(nodes_.size())});
 }

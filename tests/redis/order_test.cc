@@ -1,7 +1,11 @@
 // Many calls at once: every answer is its asker's own, and what was allowed is what was charged.
+#include <chrono>
+#include <future>
+#include <iostream>
 #include <map>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -13,42 +17,73 @@
 namespace sluice::redis {
 namespace {
 
-// Each client's charges have a size of their own, so an answer that was given to another client
-// shows in its numbers; within one client the remaining amounts tell the order.
+constexpr std::int64_t kPlenty = 200'000;
+
+// All algorithms, dedup on and off, and two limits at once.
+std::vector<Plan> MixedPlans() {
+  const Dedup off{.enabled = false};
+  const FixedWindow window{kPlenty, std::chrono::days{366}};
+  const TokenBucket bucket{kPlenty, kPlenty, std::chrono::days{366}};
+  std::vector<Plan> plans;
+  plans.push_back(CountingPlan(kPlenty));
+  plans.push_back(testing::PlanOf({{.id = "w", .algorithm = window, .dedup = off}}));
+  plans.push_back(
+      testing::PlanOf({{.id = "s", .algorithm = SlidingCounter{kPlenty, std::chrono::days{366}}}}));
+  plans.push_back(testing::PlanOf({{.id = "b", .algorithm = bucket}}));
+  plans.push_back(testing::PlanOf(
+      {{.id = "w2", .algorithm = window}, {.id = "b2", .algorithm = bucket, .dedup = off}}));
+  return plans;
+}
+
+// Each pair's charges have a size of their own, so an answer that was given to another client or
+// plan shows in its numbers; within one pair the remaining amounts tell the order.
 TEST(Order, TenThousandMixedCallsWithDelayedRepliesGetTheirOwnAnswers) {
-  constexpr std::uint64_t kClients = 40;
+  constexpr std::uint64_t kClients = 20;
   constexpr int kCalls = 10'000;
-  constexpr std::int64_t kLimit = 1'000'000'000;
+  const std::uint64_t seed = std::random_device{}();
+  RecordProperty("seed", std::to_string(seed));
+  std::cout << "seed " << seed << '\n';
   RedisServer server;
   testing::TcpGate gate(server.address());
   RedisOptions options = TestOptions(gate.address());
   options.command_timeout = Milliseconds{60'000};
   options.connections = 3;
   const auto limiter = MakeLimiter(options);
-  const Plan plan = CountingPlan(kLimit);
+  const std::vector<Plan> plans = MixedPlans();
   ASSERT_TRUE(Eventually([&] { return limiter->Health().ready; }));
 
-  std::mt19937_64 random(std::random_device{}());
-  std::vector<std::pair<std::uint64_t, std::future<Outcome>>> answers;
+  struct Asked {
+    std::size_t plan;
+    std::uint64_t client;
+    std::future<Outcome> answer{};
+  };
+  const auto cost_of = [](const Asked& asked) {
+    return static_cast<std::int64_t>(1 + kClients * asked.plan + asked.client);
+  };
+  std::mt19937_64 random(seed);
+  std::vector<Asked> all;
   for (int call = 0; call < kCalls; ++call) {
     if (call % 500 == 0) gate.Follow({.delay_replies = Milliseconds{random() % 30}});
-    const std::uint64_t client = 1 + random() % kClients;
-    answers.emplace_back(client, Ask(*limiter, plan,
-                                     {.client = client,
-                                      .budget = Milliseconds{60'000},
-                                      .cost = static_cast<std::int64_t>(1000 + client)}));
+    Asked asked{.plan = random() % plans.size(), .client = 1 + random() % kClients};
+    AskedFor what{.client = asked.client, .budget = Milliseconds{60'000}, .cost = cost_of(asked)};
+    if (random() % 4 == 0) what.id = "call-" + std::to_string(call);
+    asked.answer = Ask(*limiter, plans[asked.plan], what);
+    all.push_back(std::move(asked));
   }
-  std::map<std::uint64_t, std::int64_t> charged;
+  std::map<std::pair<std::size_t, std::uint64_t>, std::int64_t> charged;
   int swapped = 0;
-  for (auto& [client, answer] : answers) {
-    const Outcome outcome = answer.get();
+  for (Asked& asked : all) {
+    const Outcome outcome = asked.answer.get();
     ASSERT_EQ(Word(outcome), "allowed");
-    charged[client] += static_cast<std::int64_t>(1000 + client);
-    swapped += std::get<Evaluated>(outcome).limits[0].remaining != kLimit - charged[client];
+    std::int64_t& sum = charged[{asked.plan, asked.client}];
+    sum += cost_of(asked);
+    for (const auto& limit : std::get<Evaluated>(outcome).limits) {
+      swapped += limit.remaining != kPlenty - sum;
+    }
   }
   EXPECT_EQ(swapped, 0);
-  for (const auto& [client, sum] : charged) {
-    EXPECT_EQ(Charged(server, client), sum);
+  for (std::uint64_t client = 1; client <= kClients; ++client) {
+    EXPECT_EQ(Charged(server, client), (charged[{0, client}]));
     EXPECT_GT(server.Integer({"PTTL", CountingKey(client)}), 0);
   }
   EXPECT_LT(limiter->Statistics().calls, kCalls);  // what waited for one client went out together

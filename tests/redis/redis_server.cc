@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -103,6 +104,19 @@ int RedisServer::Send(const std::vector<std::string>& words) const {
     throw std::runtime_error("the server takes no command");
   }
   return fd;
+}
+
+void RedisServer::EndScript(int fd) const {
+  // Again and again: a server that does not run it yet has nothing to kill, and a command that was
+  // paused together with the script waits for its end.
+  pollfd ended{.fd = fd, .events = POLLIN, .revents = 0};
+  int ready = 0;
+  while (ready == 0) {
+    const int killer = Send({"SCRIPT", "KILL"});
+    ready = ::poll(&ended, 1, 10);
+    ::close(killer);
+  }
+  ::close(fd);
 }
 
 Reply RedisServer::Command(const std::vector<std::string>& words) const {

@@ -35,6 +35,8 @@ class RedisServer {
   std::int64_t Integer(const std::vector<std::string>& words) const;
   /// Sends a command and does not wait for its reply; returns the connection's descriptor.
   [[nodiscard]] int Send(const std::vector<std::string>& words) const;
+  /// Ends an EVAL that was sent over this connection, begun or not, and closes it.
+  void EndScript(int fd) const;
 
  private:
   int Connect() const;

@@ -64,6 +64,20 @@ TEST_F(SentinelFaults, APlannedFailoverIsFollowed) {
   EXPECT_EQ(limiter->Health().nodes.at(0).address, pair.server(1).address());
 }
 
+TEST_F(SentinelFaults, AStoppedPrimaryIsReplacedAndNotComeBackTo) {
+  Traffic traffic(*limiter, plan, 4);
+  ASSERT_TRUE(traffic.AwaitAllowed(20));
+  pair.server(0).server->Signal(SIGSTOP);
+  ASSERT_TRUE(Eventually([&] { return pair.server(1).IsPrimary(); }));
+  ASSERT_TRUE(traffic.AwaitAllowed(20));
+  pair.server(0).server->Signal(SIGCONT);
+  ASSERT_TRUE(Eventually([&] { return !pair.server(0).IsPrimary(); }));
+  ASSERT_TRUE(traffic.AwaitAllowed(20));
+  traffic.End();
+  ExpectNobodyDenied(traffic);
+  EXPECT_EQ(limiter->Health().nodes.at(0).address, pair.server(1).address());
+}
+
 // Sentinels that still name a demoted server lead to one that says it is no primary. That is found
 // out in the handshake. Old wrong behaviour: as many connections as the machine could make.
 TEST_F(SentinelFaults, ADemotedServerIsNotUsedWhoeverNamesIt) {

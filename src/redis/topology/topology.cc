@@ -80,8 +80,7 @@ std::deque<Address> Topology::Candidates() {
   std::deque<Address> candidates(map_.primaries().begin(), map_.primaries().end());
   candidates.insert(candidates.end(), map_.replicas().begin(), map_.replicas().end());
   std::ranges::shuffle(candidates, random_);
-  std::ranges::stable_partition(candidates,
-                                [&](const Address& node) { return !down_.contains(node); });
+  std::ranges::partition(candidates, [&](const Address& node) { return !down_.contains(node); });
   for (const Address& seed : std::get<Cluster>(options_).seeds) {
     if (std::ranges::find(candidates, seed) == candidates.end()) candidates.push_back(seed);
   }
