@@ -21,13 +21,13 @@ EvaluationId EvaluationId::FromBytes(const std::array<std::uint8_t, 16>& bytes) 
 std::string EvaluationId::ToString() const {
   if (is_from_caller()) return text_;
   static constexpr char kAlphabet[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-  std::string text;
-  text.reserve(26);
+  std::string text(26, '\0');
+  std::size_t at = 0;
   std::uint32_t bits = 0;
   int held = 2;  // 128 bits are 26 * 5 - 2: two leading zeros
   for (const std::uint8_t byte : bytes_) {
     bits = bits << 8 | byte;
-    for (held += 8; held >= 5; held -= 5) text += kAlphabet[bits >> (held - 5) & 31];
+    for (held += 8; held >= 5; held -= 5) text[at++] = kAlphabet[bits >> (held - 5) & 31];
   }
   return text;
 }

@@ -37,14 +37,13 @@ std::size_t Gathering::KeyHash::operator()(const Key& key) const {
 
 void Gathering::Add(Pending pending) {
   const Key key{pending.evaluation.plan, pending.evaluation.subject};
-  auto& group = groups_[key];
-  if (!group) group = std::make_unique<Group>(Group{.key = key});
-  const auto entry = group->waiting.insert(
-      group->waiting.end(), Entry{.pending = std::move(pending), .group = group.get()});
+  Group& group = groups_.try_emplace(key, key).first->second;
+  const auto entry = group.waiting.insert(group.waiting.end(),
+                                          Entry{.pending = std::move(pending), .group = &group});
   // Most deadlines are later than all before them.
   entry->deadline = deadlines_.emplace_hint(deadlines_.end(), entry->pending.deadline, entry);
   ++places_;
-  MakeReady(*group, false);
+  MakeReady(group, false);
 }
 
 void Gathering::MakeReady(Group& group, bool first) {

@@ -147,7 +147,7 @@ class Gathering {
   void KeepWithinRecordsTime(Entry& entry);
   void FailFresh(Group& group, const Outcome& outcome);
 
-  std::unordered_map<Key, std::unique_ptr<Group>, KeyHash> groups_;
+  std::unordered_map<Key, Group, KeyHash> groups_;
   std::list<Group*> ready_;  // groups with something to send, the longest waiting first
   std::unordered_map<std::uint64_t, Out> out_;
   Deadlines deadlines_;

@@ -57,12 +57,16 @@ redisReplyObjectFunctions kFunctions{.createString = CreateText,
                                      .createNil = CreateNil,
                                      .freeObject = Free};
 
-void AppendCount(std::string& out, char kind, std::size_t count) {
-  char digits[24];
-  const auto end = std::to_chars(std::begin(digits), std::end(digits), count).ptr;
-  out += kind;
-  out.append(digits, end);
-  out += "\r\n";
+// Long enough for a kind, any number and the line's end.
+constexpr std::size_t kCountBytes = 24;
+
+// "$5\r\n"; returns its end.
+char* WriteCount(char* out, char kind, std::size_t count) {
+  *out++ = kind;
+  out = std::to_chars(out, out + 20, count).ptr;
+  *out++ = '\r';
+  *out++ = '\n';
+  return out;
 }
 
 }  // namespace
@@ -79,18 +83,34 @@ struct ReplyReader::Parser {
   std::size_t unanswered = 0;  // bytes fed that no whole reply has used up
 };
 
+void CommandWriter::Add(std::string_view word) {
+  char count[kCountBytes];
+  if (words_.empty()) words_.reserve(512);
+  words_.append(count, WriteCount(count, '$', word.size()));
+  words_ += word;
+  words_ += "\r\n";
+  ++count_;
+}
+
+void CommandWriter::Add(std::int64_t number) {
+  char digits[24];
+  Add(std::string_view(digits, std::to_chars(std::begin(digits), std::end(digits), number).ptr));
+}
+
+std::string CommandWriter::Finish() const {
+  char count[kCountBytes];
+  char* const end = WriteCount(count, '*', count_);
+  std::string command;
+  command.reserve(kCountBytes + words_.size());
+  command.append(count, end);
+  command += words_;
+  return command;
+}
+
 std::string EncodeCommand(std::span<const std::string_view> words) {
-  std::size_t size = 16;
-  for (const std::string_view word : words) size += word.size() + 16;
-  std::string out;
-  out.reserve(size);
-  AppendCount(out, '*', words.size());
-  for (const std::string_view word : words) {
-    AppendCount(out, '$', word.size());
-    out += word;
-    out += "\r\n";
-  }
-  return out;
+  CommandWriter command;
+  for (const std::string_view word : words) command.Add(word);
+  return command.Finish();
 }
 
 ReplyReader::ReplyReader(std::size_t maximum_bytes)

@@ -23,7 +23,19 @@ struct Reply {
   friend bool operator==(const Reply&, const Reply&) = default;
 };
 
-/// The bytes of one command, an array of bulk strings.
+/// Writes one command, an array of bulk strings, word by word.
+class CommandWriter {
+ public:
+  void Add(std::string_view word);
+  void Add(std::int64_t number);
+  [[nodiscard]] std::string Finish() const;
+
+ private:
+  std::string words_;
+  std::size_t count_ = 0;
+};
+
+/// The bytes of one command.
 [[nodiscard]] std::string EncodeCommand(std::span<const std::string_view> words);
 
 /// Splits a stream of bytes into replies. Bounded: a reply over `maximum_bytes`, an array of more

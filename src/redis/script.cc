@@ -32,6 +32,7 @@ static_assert(std::size(kSources) == kDriver + 1);
 // Places for records of evaluations with an id made here, as lua/driver.lua has them.
 constexpr std::string_view kPlaceDigits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 constexpr std::size_t kBatchPlaces = 4;
+constexpr std::size_t kTagSize = 13;  // characters of a ULID, 65 bits
 
 std::size_t PlaceOf(std::string_view ulid) {
   return kPlaceDigits.find(ulid.back());
@@ -60,7 +61,7 @@ RecordField RecordFieldOf(const Evaluation& evaluation) {
   if (!plan.dedup().enabled) return {};
   const std::string id = evaluation.id.ToString();
   if (!evaluation.id.is_from_caller()) {
-    return {.name = "own" + std::to_string(PlaceOf(id)), .tag = id.substr(13)};
+    return {.name = "own" + std::to_string(PlaceOf(id)), .tag = id.substr(id.size() - kTagSize)};
   }
   static constexpr char kHex[] = "0123456789abcdef";
   std::string name = "id:";
@@ -71,8 +72,14 @@ RecordField RecordFieldOf(const Evaluation& evaluation) {
           .tag = std::to_string(limiter::RecordBytes(id.size(), plan.policies().size()))};
 }
 
-std::string NowOf(const Evaluation& evaluation) {
-  return std::to_string(evaluation.now.wall.time_since_epoch().count());
+// Whether a record's tag is that of an evaluation with an id made here.
+bool IsOwnTag(const Evaluation& evaluation, std::string_view tag) {
+  return tag.size() == kTagSize && !evaluation.id.is_from_caller() &&
+         evaluation.id.ToString().ends_with(tag);
+}
+
+std::int64_t NowOf(const Evaluation& evaluation) {
+  return evaluation.now.wall.time_since_epoch().count();
 }
 
 // How long a key outlives the end of its state: a caller's clock may be behind, the state may still
@@ -100,26 +107,9 @@ Numbers NumbersOf(const Policy& policy) {
       policy.algorithm());
 }
 
-// The words of a command, which own their text until it is encoded.
-class Words {
- public:
-  void Add(std::string word) { words_.push_back(std::move(word)); }
-  void Add(std::string_view word) { words_.emplace_back(word); }
-  void Add(const char* word) { words_.emplace_back(word); }
-  void Add(std::int64_t number) { words_.push_back(std::to_string(number)); }
-  void Add(Milliseconds time) { Add(std::int64_t{time.count()}); }
-  [[nodiscard]] std::string Encode() const {
-    const std::vector<std::string_view> views(words_.begin(), words_.end());
-    return EncodeCommand(views);
-  }
-
- private:
-  std::vector<std::string> words_;
-};
-
-Words Head(std::size_t script, const ScriptOptions& options, const Evaluation& evaluation) {
+CommandWriter Head(std::size_t script, const ScriptOptions& options, const Evaluation& evaluation) {
   const auto policies = evaluation.plan->policies();
-  Words words;
+  CommandWriter words;
   words.Add("EVALSHA");
   words.Add(Scripts()[script].sha);
   words.Add(static_cast<std::int64_t>(policies.size()));
@@ -134,10 +124,10 @@ std::string ToleranceOf(const Policy& policy, const ScriptOptions& options) {
          std::to_string(KeepOf(policy, options).count());
 }
 
-void AddBucket(Words& words, const Policy& policy) {
+void AddBucket(CommandWriter& words, const Policy& policy) {
   if (!std::holds_alternative<TokenBucket>(policy.algorithm())) return;
   words.Add(NumbersOf(policy).refill);
-  words.Add(policy.cleanup_grace());
+  words.Add(policy.cleanup_grace().count());
 }
 
 // As lua/one_limit.lua takes it.
@@ -145,7 +135,7 @@ Call EncodeOne(const ScriptOptions& options, const Evaluation& evaluation) {
   const Policy& policy = evaluation.plan->policies().front();
   const std::size_t script = policy.algorithm().index();
   const Numbers numbers = NumbersOf(policy);
-  Words words = Head(script, options, evaluation);
+  CommandWriter words = Head(script, options, evaluation);
   words.Add(NowOf(evaluation));
   words.Add(evaluation.cost);
   words.Add(ToleranceOf(policy, options));
@@ -153,11 +143,11 @@ Call EncodeOne(const ScriptOptions& options, const Evaluation& evaluation) {
   words.Add(numbers.span);
   if (evaluation.plan->dedup().enabled || std::holds_alternative<TokenBucket>(policy.algorithm())) {
     RecordField record = RecordFieldOf(evaluation);
-    words.Add(std::move(record.name));
-    words.Add(std::move(record.tag));
+    words.Add(record.name);
+    words.Add(record.tag);
   }
   AddBucket(words, policy);
-  return {.script = script, .bytes = words.Encode()};
+  return {.script = script, .bytes = words.Finish()};
 }
 
 // As lua/one_limit_batch.lua takes them.
@@ -166,7 +156,7 @@ Call EncodeOfOneLimit(const ScriptOptions& options, std::span<const Gathering::I
   const Policy& policy = first.plan->policies().front();
   const std::size_t script = kBatches + policy.algorithm().index();
   const Numbers numbers = NumbersOf(policy);
-  Words words = Head(script, options, first);
+  CommandWriter words = Head(script, options, first);
   words.Add(ToleranceOf(policy, options));
   words.Add(numbers.limit);
   words.Add(numbers.span);
@@ -174,28 +164,29 @@ Call EncodeOfOneLimit(const ScriptOptions& options, std::span<const Gathering::I
   if (first.plan->dedup().enabled) {
     for (const Gathering::Item& item : items) {
       if (!entries.empty()) entries += ',';
-      entries += RecordFieldOf(*item.evaluation).tag + ':' + NowOf(*item.evaluation) + ':' +
+      entries += RecordFieldOf(*item.evaluation).tag + ':' +
+                 std::to_string(NowOf(*item.evaluation)) + ':' +
                  std::to_string(item.evaluation->cost);
     }
     words.Add("batch" + std::to_string(PlaceOf(first.id.ToString()) % kBatchPlaces));
   } else {
     words.Add("");
   }
-  words.Add(std::move(entries));
+  words.Add(entries);
   AddBucket(words, policy);
   for (const Gathering::Item& item : items) {
     words.Add(NowOf(*item.evaluation));
     words.Add(item.evaluation->cost);
   }
-  return {.script = script, .bytes = words.Encode()};
+  return {.script = script, .bytes = words.Finish()};
 }
 
 // Any batch, as lua/driver.lua takes it.
 Call EncodeBatch(const ScriptOptions& options, std::span<const Gathering::Item> items) {
   const Evaluation& first = *items.front().evaluation;
   const Plan& plan = *first.plan;
-  Words words = Head(kDriver, options, first);
-  words.Add(plan.dedup().enabled ? plan.dedup().ttl : Milliseconds{0});
+  CommandWriter words = Head(kDriver, options, first);
+  words.Add(plan.dedup().enabled ? plan.dedup().ttl.count() : 0);
   words.Add(plan.dedup().max_entries);
   words.Add(plan.dedup().max_bytes);
   words.Add(PoliciesText(plan));
@@ -205,9 +196,9 @@ Call EncodeBatch(const ScriptOptions& options, std::span<const Gathering::Item> 
     words.Add(numbers.limit);
     words.Add(numbers.span);
     words.Add(numbers.refill);
-    words.Add(policy.cleanup_grace());
-    words.Add(policy.maximum_clock_regression());
-    words.Add(KeepOf(policy, options));
+    words.Add(policy.cleanup_grace().count());
+    words.Add(policy.maximum_clock_regression().count());
+    words.Add(KeepOf(policy, options).count());
   }
   for (const Gathering::Item& item : items) {
     RecordField record = RecordFieldOf(*item.evaluation);
@@ -215,10 +206,10 @@ Call EncodeBatch(const ScriptOptions& options, std::span<const Gathering::Item> 
     words.Add(item.evaluation->cost);
     words.Add(item.evaluation->mode == Mode::kPeek ? "peek" : "evaluate");
     words.Add(item.is_repeat ? "repeat" : "first");
-    words.Add(std::move(record.name));
-    words.Add(std::move(record.tag));
+    words.Add(record.name);
+    words.Add(record.tag);
   }
-  return {.script = kDriver, .bytes = words.Encode()};
+  return {.script = kDriver, .bytes = words.Finish()};
 }
 
 // What the lean scripts take; they look nothing up.
@@ -289,7 +280,7 @@ std::optional<std::vector<Outcome>> Found(std::span<const Gathering::Item> items
   const auto allowed = NumberOf(text);
   std::vector<Turn> turns;
   for (const Gathering::Item& item : items) {
-    turns.push_back({item.evaluation->now.wall.time_since_epoch().count(), item.evaluation->cost});
+    turns.push_back({NowOf(*item.evaluation), item.evaluation->cost});
   }
   auto outcomes = DecisionsOf(*items.front().evaluation->plan, written, state, turns);
   if (!outcomes || !allowed || std::ranges::count_if(*outcomes, IsAllowed) != *allowed) {
@@ -315,7 +306,7 @@ std::optional<Outcome> OutcomeOf(const Evaluation& evaluation, std::string_view 
   if (word == "replayed") return Replayed(evaluation, text);
   if (word == "in-batch") return ReplayedInBatch(evaluation, text);
   if (word == "conflict") return Conflict(evaluation, text);
-  const bool allowed = word == "allowed" || word == RecordFieldOf(evaluation).tag;
+  const bool allowed = word == "allowed" || IsOwnTag(evaluation, word);
   if (!allowed && word != "denied") return std::nullopt;
   const std::string_view now = NextWord(text);
   return Checked(DecisionOf(*evaluation.plan, evaluation.cost, now, text), allowed);

@@ -9,12 +9,12 @@ import tempfile
 import types
 import unittest
 
-sys.path.append(str(pathlib.Path(__file__).parent.parent / "conformance"))
+sys.path.append(str(pathlib.Path(__file__).parent.parent / "fault"))
 
-import deployments
 import harness
 from harness import YEAR, Redis, Sluice, wait_until
 from servers import request
+from topology import Cluster
 
 PASSWORD = "correct-horse-battery"
 LIMIT = 3
@@ -193,9 +193,8 @@ class InACluster(WithRedis):
         return settings
 
     def test_operators_are_told_of_each_node(self):
-        with deployments.cluster("redis-server", self.directory) as environment:
-            seeds = types.SimpleNamespace(
-                address=None, addresses=[environment["SLUICE_REDIS__ADDRESSES"]])
+        with Cluster(replicas=0) as cluster:
+            seeds = types.SimpleNamespace(address=None, addresses=[str(cluster.servers[0])])
             with Sluice(self.config(seeds)) as sluice:
                 self.assertEqual(self.outcomes(sluice, LIMIT + 1), ["allowed"] * LIMIT + ["denied"])
                 samples = sluice.metrics()

@@ -39,6 +39,11 @@ TEST_F(SentinelFaults, AKilledPrimaryIsReplacedByItsReplica) {
   const RedisStatistics before = limiter->Statistics();
   pair.server(0).server->Kill();
   ASSERT_TRUE(Eventually([&] { return pair.server(1).IsPrimary(); }));
+  const auto promoted = std::chrono::steady_clock::now();
+  ASSERT_TRUE(traffic.AwaitAllowed(1));
+  const auto after = std::chrono::steady_clock::now() - promoted;
+  RecordProperty("milliseconds_after_promotion",
+                 std::to_string(std::chrono::duration_cast<Milliseconds>(after).count()));
   ASSERT_TRUE(traffic.AwaitAllowed(20));
   traffic.End();
   ExpectNobodyDenied(traffic);

@@ -9,6 +9,7 @@ namespace sluice::redis {
 namespace {
 
 constexpr Milliseconds kBetweenRounds{1'000};
+constexpr Milliseconds kBetweenSentinelRounds{500};  // a question to them is cheap
 constexpr Milliseconds kRegularly{10'000};  // between 8 and 12 s: nodes are not asked in step
 
 // The failure with the word on whom it comes from.
@@ -52,7 +53,10 @@ std::optional<SteadyTime> Topology::NextTimer() const {
   const bool a_primary_is_down = std::ranges::any_of(
       map_.primaries(), [&](const Address& primary) { return down_.contains(primary); });
   const bool soon = doubted_ || a_primary_is_down || map_.Unserved() != 0;
-  return soon ? std::min(*last_round_ + kBetweenRounds, regular_round_) : regular_round_;
+  if (!soon) return regular_round_;
+  const bool has_sentinels = std::holds_alternative<Sentinels>(options_);
+  const auto between = has_sentinels ? kBetweenSentinelRounds : kBetweenRounds;
+  return std::min(*last_round_ + between, regular_round_);
 }
 
 std::optional<Topology::Question> Topology::Ask(SteadyTime now) {

@@ -42,8 +42,8 @@ using TopologyOptions = std::variant<Standalone, Sentinels, Cluster>;
 ///
 /// It is asked for at the start, every ten seconds or so, and soon after something speaks against
 /// it: a MOVED, a server that is down. A round asks one candidate after another until one answers.
-/// Rounds begin a second apart at least, whatever happens, and one begins each second while a
-/// primary is down. An answer that cannot be used changes nothing.
+/// Rounds begin a second apart at least, with sentinels half a second, whatever happens, and so
+/// they follow each other while a primary is down. An answer that cannot be used changes nothing.
 ///
 /// Thread safety: none.
 class Topology {
