@@ -53,6 +53,13 @@ std::expected<Composition, std::vector<std::string>> Compose(const config::Setti
   return composition;
 }
 
+std::vector<std::string> CheckSettings(config::Settings settings) {
+  settings.pseudonym = {};
+  const auto limiter = MakeMemoryLimiter(settings.memory);
+  auto composition = Compose(settings, *limiter);
+  return composition ? std::vector<std::string>() : std::move(composition).error();
+}
+
 std::expected<std::unique_ptr<Limiter>, std::vector<std::string>> MakeEngine(
     const config::Settings& settings) {
   if (settings.provider == config::Provider::kMemory) return MakeMemoryLimiter(settings.memory);

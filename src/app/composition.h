@@ -29,6 +29,10 @@ struct Composition {
     const config::Settings& settings, Limiter& limiter, const Clock& clock = SystemClock(),
     Observer observer = {});
 
+/// Everything that is wrong with the settings, one line each. Opens no file of a key or
+/// certificate, which a machine that only checks need not hold, and asks no server.
+[[nodiscard]] std::vector<std::string> CheckSettings(config::Settings settings);
+
 /// The configured engine for a command that asks and waits. Completions may come on another thread.
 [[nodiscard]] std::expected<std::unique_ptr<Limiter>, std::vector<std::string>> MakeEngine(
     const config::Settings& settings);

@@ -71,6 +71,18 @@ int Run(int argc, char** argv) {
     status = EvaluateOnce(once);
   });
 
+  DoctorOptions examined;
+  auto* doctor = cli.add_subcommand("doctor", "examine key files and servers, and say what to do");
+  AddConfig(*doctor, examined.config_file);
+  doctor->add_flag("--json", examined.json, "the report as JSON");
+  auto* user = doctor->add_option("--redis-user", examined.redis_user,
+                                  "looks where the daemon's user may not");
+  auto* user_password = doctor->add_option("--redis-password-file", examined.redis_password_file,
+                                           "holds that user's password");
+  user->needs(user_password);
+  user_password->needs(user);
+  doctor->callback([&] { status = Doctor(examined); });
+
   std::string key_file;
   auto* keygen = cli.add_subcommand("keygen", "make a new pseudonym key file");
   keygen->add_option("FILE", key_file, "must not exist yet")->required();

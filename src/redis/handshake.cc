@@ -15,10 +15,6 @@
 namespace sluice::redis {
 namespace {
 
-// The scripts need HSET with many fields (4.0) and replication by effects (5.0); AUTH with a user
-// and HELLO came with 6.0. 6.2 is the oldest that anybody still maintains.
-constexpr std::pair<std::int64_t, std::int64_t> kOldestServer{6, 2};
-
 constexpr std::size_t kLongestPolicyName = 32;
 
 Question Ask(Command command, std::initializer_list<std::string_view> words,

@@ -5,8 +5,10 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sluice/outcome.h"
@@ -15,6 +17,11 @@
 #include "src/redis/session.h"
 
 namespace sluice::redis {
+
+/// The oldest server, major and minor version. The scripts need HSET with many fields (4.0) and
+/// replication by effects (5.0); AUTH with a user and HELLO came with 6.0. 6.2 is the oldest that
+/// anybody still maintains.
+inline constexpr std::pair<std::int64_t, std::int64_t> kOldestServer{6, 2};
 
 /// A command that is no call of an evaluation's.
 struct Question {

@@ -27,6 +27,18 @@ std::string Sentence(std::string_view doing, const error_code& error) {
   return fmt::format("{}: {}", doing, error.message());
 }
 
+// OpenSSL itself says only that the certificate was refused.
+std::string HandshakeError(const SSL* tls, const std::string& name, const error_code& error) {
+  const long refusal = SSL_get_verify_result(tls);
+  if (refusal == X509_V_OK) return Sentence("the TLS handshake", error);
+  // What is left unspecified is our own look at the name.
+  if (refusal == X509_V_ERR_UNSPECIFIED) {
+    return fmt::format("the TLS handshake: the server's certificate is not for {}", name);
+  }
+  return fmt::format("the TLS handshake: the server's certificate is refused: {}",
+                     X509_verify_cert_error_string(refusal));
+}
+
 std::variant<asio::generic::stream_protocol::socket,
              asio::ssl::stream<asio::generic::stream_protocol::socket>>
 MakeStream(asio::io_context& loop, asio::ssl::context* tls) {
@@ -140,7 +152,7 @@ asio::awaitable<std::string> Stream::ShakeHands(std::string host) {
   if (is_name) SSL_set_tlsext_host_name(tls.native_handle(), name.c_str());
   if (closed_) co_return "connecting took too long";
   std::tie(error) = co_await tls.async_handshake(asio::ssl::stream_base::client, kAwait);
-  if (error) co_return Sentence("the TLS handshake", error);
+  if (error) co_return HandshakeError(tls.native_handle(), name, error);
   co_return std::string();
 }
 

@@ -38,7 +38,7 @@ class Help(CommandLine):
     def test_shows_the_usage_on_stdout(self):
         done = run("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for command in ("serve", "check-config", "keygen", "version", "evaluate"):
+        for command in ("serve", "check-config", "doctor", "keygen", "version", "evaluate"):
             self.assertRegex(done.stdout, rf"(?m)^ *{command} ")
             own = run(command, "--help")
             self.assertEqual((own.returncode, own.stderr), (0, ""))
