@@ -203,6 +203,12 @@ class Redis(Process):
         self.signal(signal.SIGKILL)
         self.wait(20)
 
+    def close(self):
+        # Nothing of it is kept, and one that is asked to end may refuse, such as over a first AOF.
+        if self.child and self.child.poll() is None:
+            self.kill()
+        super().close()
+
 
 class Nginx(Process):
     """nginx with the shipped recipe: only the addresses in edge.conf are replaced.

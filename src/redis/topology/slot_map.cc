@@ -26,6 +26,13 @@ void SlotMap::AddReplica(const Address& replica) {
   if (std::ranges::find(replicas_, replica) == replicas_.end()) replicas_.push_back(replica);
 }
 
+void SlotMap::FillGaps(const SlotMap& older) {
+  for (Slot slot = 0; slot < kSlots && unserved_ != 0; ++slot) {
+    if (owners_[slot] != kNobody) continue;
+    if (const Address* owner = older.PrimaryOf(slot)) Assign(slot, slot, *owner);
+  }
+}
+
 const Address* SlotMap::PrimaryOf(Slot slot) const {
   const Index owner = owners_[slot];
   return owner == kNobody ? nullptr : &primaries_[owner];

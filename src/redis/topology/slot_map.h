@@ -25,6 +25,9 @@ class SlotMap {
   /// Adds a server that has no slots and never will as long as it is a replica.
   void AddReplica(const Address& replica);
 
+  /// Gives the slots that nobody serves to those whom `older` names for them.
+  void FillGaps(const SlotMap& older);
+
   /// Null if nobody serves it. Good until the next Assign or AddPrimary.
   [[nodiscard]] const Address* PrimaryOf(Slot slot) const;
   /// The slots that nobody serves.

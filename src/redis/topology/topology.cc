@@ -138,8 +138,11 @@ bool Topology::NamesAPrimaryThatIsDown(const SlotMap& map) const {
                              [&](const Address& primary) { return down_.contains(primary); });
 }
 
+// A slot that a node knows no owner of is changing hands: whoever had it knows best where it went.
 void Topology::Accept(SlotMap map) {
   why_unknown_.reset();
+  if (map.Unserved() != 0) doubted_ = true;
+  map.FillGaps(map_);
   const bool same = map_.RoutesAs(map);
   map_ = std::move(map);
   if (same) return;

@@ -184,6 +184,21 @@ TEST_F(ClusterTopology, IgnoresAnEmptyMap) {
   EXPECT_NE(Asked(), "");  // another node
 }
 
+// Old wrong behaviour: a node that was asked while a replica took over named nobody for its slots,
+// and for a second they were refused although the new primary served them.
+TEST_F(ClusterTopology, KeepsTheOwnerOfSlotsThatANodeKnowsNoneOf) {
+  Learn();
+  clock.Advance(seconds{12});
+  ASSERT_NE(Asked(), "");
+  Answer(ShardsReply({{.slots = {{0, 8'191}}, .nodes = {{TextReply("a"), 7000}}}}));
+  EXPECT_EQ(OwnerOf(8'191), "a");
+  EXPECT_EQ(OwnerOf(8'192), "b");
+  EXPECT_EQ(topology.map().Unserved(), 0U);
+  EXPECT_EQ(Asked(), "");
+  clock.Advance(seconds{1});
+  EXPECT_NE(Asked(), "");  // soon again
+}
+
 TEST_F(ClusterTopology, FallsBackToClusterSlots) {
   EXPECT_EQ(Asked(), "s");
   Answer(ErrorReply("ERR Unknown subcommand or wrong number of arguments for 'SHARDS'"));
