@@ -17,7 +17,7 @@
 #include "src/http/message.h"
 
 namespace boost::asio {
-class io_context;
+class io_context;  // NOLINT(readability-identifier-naming): Asio's
 }
 
 namespace sluice::http {
