@@ -67,7 +67,8 @@ std::string Word(const Outcome& outcome) {
 }
 
 bool Eventually(const std::function<bool()>& condition) {
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds{30};
+  // Sentinels that find themselves on a slow machine do nothing for half a minute (TILT).
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds{120};
   while (!condition()) {
     if (std::chrono::steady_clock::now() > give_up) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds{2});
