@@ -20,39 +20,25 @@
 #include "src/redis/lane.h"
 #include "testing/tcp_gate.h"
 #include "tests/redis/counting.h"
+#include "tests/redis/live_server.h"
 #include "tests/redis/redis_server.h"
 #include "tests/redis/scripted_server.h"
 
 namespace sluice::redis {
 namespace {
 
-class Outage : public ::testing::Test {
+class Outage : public LiveServer {
  protected:
-  explicit Outage(std::vector<std::string> arguments = {}) : server(std::move(arguments)) {}
-  void SetUp() override {
-    ASSERT_TRUE(Eventually([&] { return limiter->Health().ready; })) << limiter->Health().reason;
-  }
+  using LiveServer::LiveServer;
   // A hundred calls; returns how many were answered with this word.
   int Hundred(const std::string& word) {
     int count = 0;
     for (int i = 0; i < 100; ++i) count += Word(AskNow(*limiter, plan)) == word;
     return count;
   }
-  void ExpectUsable() {
-    const std::int64_t before = Charged(server, 99);
-    ASSERT_TRUE(Eventually([&] {
-      return Word(AskNow(*limiter, plan, {.client = 99})) == "allowed";
-    })) << limiter->Health().reason;
-    EXPECT_EQ(Charged(server, 99), before + 1);
-  }
-
-  RedisServer server;
-  Plan plan = CountingPlan(1'000'000);
-  std::unique_ptr<RedisLimiter> limiter = MakeLimiter(TestOptions(server.address()));
 };
 
-// --- coming back
-// -----------------------------------------------------------------------------------
+// --- coming back ---
 
 TEST(Reconnecting, TheCeilingOfTheWaitDoublesFromFiftyMillisecondsToFiveSeconds) {
   const int expected[] = {50, 100, 200, 400, 800, 1600, 3200, 5000, 5000};
@@ -143,8 +129,7 @@ TEST(Reconnecting, ConnectionsThatTheServerClosesAreClosedHereToo) {
   EXPECT_TRUE(Eventually([&] { return SocketsInCloseWaitTo(address) == 0; }));
 }
 
-// --- a server that answers and cannot serve
-// --------------------------------------------------------
+// --- a server that answers and cannot serve ---
 
 // A key takes it a twentieth of a second to load, until it is told otherwise.
 class LoadingServer : public Outage {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "tests/redis/counting.h"
+#include "tests/redis/live_server.h"
 #include "tests/redis/redis_server.h"
 
 namespace sluice::redis {
@@ -16,25 +17,9 @@ namespace {
 
 constexpr Milliseconds kShort{150};
 
-class ServerFaults : public ::testing::Test {
+class ServerFaults : public LiveServer {
  protected:
-  explicit ServerFaults(std::vector<std::string> arguments = {}) : server(std::move(arguments)) {}
-  void SetUp() override { Await(*limiter); }
-
-  static void Await(const RedisLimiter& one) {
-    ASSERT_TRUE(Eventually([&] { return one.Health().ready; })) << one.Health().reason;
-  }
-  void ExpectUsable() {
-    const std::int64_t before = Charged(server, 99);
-    ASSERT_TRUE(Eventually([&] {
-      return Word(AskNow(*limiter, plan, {.client = 99})) == "allowed";
-    })) << limiter->Health().reason;
-    EXPECT_EQ(Charged(server, 99), before + 1);
-  }
-
-  RedisServer server;
-  Plan plan = CountingPlan(1'000'000);
-  std::unique_ptr<RedisLimiter> limiter = MakeLimiter(TestOptions(server.address()));
+  using LiveServer::LiveServer;
 };
 
 // Old wrong behaviour: a server that hangs without closing its connections was fed until it came
