@@ -175,6 +175,8 @@ void PrintRatios(Bench& bench) {
     std::vector<double> processor_ratios{};
     std::vector<double> rates{};
     std::vector<double> processor{};
+    std::vector<double> bare_rates{};
+    std::vector<double> bare_processor{};
   };
   const FixedWindow window{1'000'000'000, 60s};
   const SlidingCounter sliding{1'000'000'000, 60s};
@@ -192,8 +194,6 @@ void PrintRatios(Bench& bench) {
   kinds.push_back({"batches_of_64_off", PlanOf("w4", window, false), false, 64});
   kinds.push_back({"batches_of_64_on", PlanOf("w5", window, true), false, 64});
 
-  std::vector<double> bare_rates;
-  std::vector<double> bare_processor;
   std::vector<double> barest_ratios;
   for (int round = 0; round < kRounds; ++round) {
     const Taken barest = bench.Run(bench.Bare(true));
@@ -207,22 +207,22 @@ void PrintRatios(Bench& bench) {
       const auto evaluations = kCalls * static_cast<double>(kind.batch);
       const double bare_wall = (before.wall + after.wall) / 2;
       const double bare_seconds = (before.processor + after.processor) / 2;
-      bare_rates.push_back(kCalls / bare_wall);
-      bare_processor.push_back(bare_seconds / kCalls * 1e6);
+      kind.bare_rates.push_back(kCalls / bare_wall);
+      kind.bare_processor.push_back(bare_seconds / kCalls * 1e6);
       kind.rates.push_back(evaluations / taken.wall);
       kind.processor.push_back(taken.processor / evaluations * 1e6);
-      kind.ratios.push_back(kind.rates.back() / bare_rates.back());
-      kind.processor_ratios.push_back(bare_processor.back() / kind.processor.back());
+      kind.ratios.push_back(kind.rates.back() / kind.bare_rates.back());
+      kind.processor_ratios.push_back(kind.bare_processor.back() / kind.processor.back());
     }
   }
-  fmt::print("bare_rate {:.0f}\n", Median(bare_rates));
-  fmt::print("bare_us {:.2f}\n", Median(bare_processor));
   fmt::print("bare_to_barest {:.2f}\n", Median(barest_ratios));
   for (const Kind& kind : kinds) {
     fmt::print("{}_ratio {:.2f}\n", kind.name, Median(kind.ratios));
     fmt::print("{}_processor_ratio {:.2f}\n", kind.name, Median(kind.processor_ratios));
     fmt::print("{}_rate {:.0f}\n", kind.name, Median(kind.rates));
     fmt::print("{}_us {:.2f}\n", kind.name, Median(kind.processor));
+    fmt::print("{}_bare_rate {:.0f}\n", kind.name, Median(kind.bare_rates));
+    fmt::print("{}_bare_us {:.2f}\n", kind.name, Median(kind.bare_processor));
   }
 }
 

@@ -181,6 +181,12 @@ Call EncodeOfOneLimit(const ScriptOptions& options, std::span<const Gathering::I
   return {.script = script, .bytes = words.Finish()};
 }
 
+// A peek charges nothing, so that it may be made anew.
+std::string_view ModeOf(const Gathering::Item& item) {
+  if (item.evaluation->mode == Mode::kPeek) return "peek";
+  return item.is_repeat ? "repeat" : "evaluate";
+}
+
 // Any batch, as lua/driver.lua takes it.
 Call EncodeBatch(const ScriptOptions& options, std::span<const Gathering::Item> items) {
   const Evaluation& first = *items.front().evaluation;
@@ -204,8 +210,7 @@ Call EncodeBatch(const ScriptOptions& options, std::span<const Gathering::Item> 
     RecordField record = RecordFieldOf(*item.evaluation);
     words.Add(NowOf(*item.evaluation));
     words.Add(item.evaluation->cost);
-    words.Add(item.evaluation->mode == Mode::kPeek ? "peek" : "evaluate");
-    words.Add(item.is_repeat ? "repeat" : "first");
+    words.Add(ModeOf(item));
     words.Add(record.name);
     words.Add(record.tag);
   }
