@@ -14,7 +14,7 @@
 #include "sluice/outcome.h"
 
 #include "src/redis/resp.h"
-#include "src/redis/session.h"
+#include "src/redis/session_options.h"
 
 namespace sluice::redis {
 
@@ -22,6 +22,21 @@ namespace sluice::redis {
 /// replication by effects (5.0); AUTH with a user and HELLO came with 6.0. 6.2 is the oldest that
 /// anybody still maintains.
 inline constexpr std::pair<std::int64_t, std::int64_t> kOldestServer{6, 2};
+
+/// What a reply is owed to: a script call, or one of the questions below.
+enum class Command : std::uint8_t {
+  kAuth,
+  kHello,
+  kSelect,
+  kLoad,
+  kProbe,
+  kMemory,
+  kTime,
+  kRole,
+  kAsking,
+  kWait,
+  kCall,
+};
 
 /// A command that is no call of an evaluation's.
 struct Question {

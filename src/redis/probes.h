@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "src/redis/session.h"
+#include "src/redis/session_options.h"
 
 namespace sluice::redis {
 

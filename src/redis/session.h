@@ -17,44 +17,12 @@
 #include "sluice/clock.h"
 #include "sluice/outcome.h"
 
+#include "src/redis/handshake.h"
 #include "src/redis/resp.h"
+#include "src/redis/session_options.h"
 #include "src/redis/topology/redirect.h"
 
 namespace sluice::redis {
-
-/// A Lua script as the server knows it: `sha` is the SHA-1 of `source` in lower case.
-struct Script {
-  std::string_view sha;
-  std::string_view source;
-};
-
-/// A command that the scripts run, in a form that changes nothing: whether the user may run it is
-/// all that it is to show.
-struct Probe {
-  std::string name{};  ///< as a refusal calls it, with the key: "HGET on sluice:…"
-  std::string bytes{};
-};
-
-/// What kind of server a connection must lead to; another kind is refused in the handshake.
-enum class Role : std::uint8_t {
-  kStandalone,  ///< not in cluster mode
-  kPrimary,     ///< the same, and no replica
-  kClusterNode,
-};
-
-struct SessionOptions {
-  Role role = Role::kStandalone;
-  std::string username{};
-  std::string password{};  ///< empty: no login
-  std::int64_t database = 0;
-  std::string client_name = "sluice";
-  std::span<const Script> scripts{};    ///< loaded before the first call; must outlive the session
-  std::vector<Probe> probes{};          ///< tried before the first call
-  bool read_clock = true;               ///< ask for the server's TIME
-  Milliseconds clock_interval{10'000};  ///< between two TIMEs; they keep an idle connection alive
-  Milliseconds reply_timeout{1'000};    ///< a reply that is owed for longer ends the connection
-  std::size_t maximum_reply_bytes = std::size_t{1} << 20;
-};
 
 /// A script call, already encoded.
 struct Call {
@@ -65,22 +33,6 @@ struct Call {
   int replicas = 0;         ///< how many must confirm its writes; 0: its reply does not wait
   SteadyTime confirm_by{};  ///< when its reply is no use any more, so they are not waited for
 };
-
-/// What a reply is owed to: a script call, or one of the questions of handshake.h.
-enum class Command : std::uint8_t {
-  kAuth,
-  kHello,
-  kSelect,
-  kLoad,
-  kProbe,
-  kMemory,
-  kTime,
-  kRole,
-  kAsking,
-  kWait,
-  kCall,
-};
-struct Question;
 
 /// How much of a call had left when its connection ended. A server runs whole commands only.
 enum class Departure : std::uint8_t { kNone, kPartly, kFully };
@@ -129,10 +81,9 @@ using Action = std::variant<Opened, Replied, Redirected, Dropped, ClockReading, 
                             Reloaded, CloseSocket, Closed>;
 
 /// Life: OnConnected, then any events, then OnEnd exactly once; after that the session is of no
-/// use. Every call that was sent comes back as exactly one Replied,
-/// Redirected or Dropped. Replies belong to
-/// commands in the order of sending and to nothing else: a call that nobody waits for any more
-/// keeps its place until its reply or the end, so no other call can be given its answer.
+/// use. Every call that was sent comes back as exactly one Replied, Redirected or Dropped. Replies
+/// belong to commands in the order of sending and to nothing else: a call that nobody waits for
+/// any more keeps its place until its reply or the end, so no other call can be given its answer.
 ///
 /// Errors are outcomes whose details never hold a password or a reply's arguments.
 /// Thread safety: none.

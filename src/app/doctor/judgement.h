@@ -16,7 +16,7 @@
 #include "src/app/doctor/finding.h"
 #include "src/redis/enquiry.h"
 #include "src/redis/resp.h"
-#include "src/redis/session.h"
+#include "src/redis/session_options.h"
 
 namespace sluice::app::doctor {
 
