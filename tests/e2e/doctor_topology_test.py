@@ -1,6 +1,7 @@
 """`sluice doctor` before sentinels and clusters: one thing is broken, and that is what it names."""
 
 import contextlib
+import re
 import socket
 
 import harness
@@ -141,6 +142,22 @@ class Sentinels(Doctor):
         self.assert_only("authentication", remedy="redis.sentinel")
         self.watch(sentinel.tcp, password=PASSWORD)
         wait_until(lambda: not [f for f in self.findings() if f["verdict"] == "failed"], self.findings)
+
+    def test_a_subscription_that_a_sentinel_refuses(self):
+        account = "-@all +sentinel|get-master-addr-by-name"
+        *_, sentinel = self.watched_pair(
+            f"user whole on >{PASSWORD} resetchannels &+switch-master {account} +subscribe",
+            f"user mute on >{PASSWORD} resetchannels &+switch-master {account}",
+            f"user deaf on >{PASSWORD} resetchannels {account} +subscribe")
+        self.watch(sentinel.tcp, username="whole", password=PASSWORD)
+        seen = [f for f in self.findings() if f["subject"].startswith("sentinel ")]
+        self.assertEqual({f["check"]: f["verdict"] for f in seen},
+                         {"resolution": "ok", "connection": "ok", "tls": "skipped", "authentication": "ok",
+                          "topology": "ok", "permission": "ok", "replication": "unknown"})
+        for user, grant in (("mute", "+subscribe"), ("deaf", "&+switch-master")):
+            self.watch(sentinel.tcp, username=user, password=PASSWORD)
+            self.assert_only("permission", found="failovers are noticed late",
+                             remedy=re.escape(f"ACL SETUSER {user} {grant}"))
 
     def test_a_primary_without_a_replica(self):
         self.watch(self.sentinel(self.stack.enter_context(Server())).tcp)

@@ -45,10 +45,26 @@ void ReadReplicas(const Reply& list, Named& named) {
   }
 }
 
+// The subscription by which a failover is heard of at once.
+const redis::Words kHear{"SUBSCRIBE", "+switch-master"};
+
+// Those that the doctor alone asks for, and the one that is only a hint to the daemon.
+void ExamineAccount(const std::string& user, const std::vector<Reply>& replies, Chart& chart) {
+  for (const Reply* reply : {&replies[1], &replies[2]}) {
+    const auto seen = Seen(*reply, "+sentinel|replicas +sentinel|ckquorum", user);
+    if (!seen) chart.Judge(Check::kReplication, seen.error());
+  }
+  auto refusal = JudgePermission(kHear, replies[3], {.user = user});
+  if (!refusal) return chart.Ok(Check::kPermission, "all that is needed");
+  refusal->found += ", so failovers are noticed late";
+  chart.Refuse(*refusal);
+}
+
 // Its login and what it says; `named` grows.
-void ExamineAnswer(const std::string& sentinel, const std::string& master,
-                   const Asker::Answer& answer, Named& named, Chart& chart) {
-  const auto map = answer.replies ? redis::ReadPrimary(answer.replies->front(), master)
+void ExamineAnswer(const std::string& sentinel, const redis::Sentinels& sentinels,
+                   const std::string& user, const Asker::Answer& answer, Named& named,
+                   Chart& chart) {
+  const auto map = answer.replies ? redis::ReadPrimary(answer.replies->front(), sentinels.master)
                                   : std::unexpected(answer.replies.error());
   if (!map) {
     const Check check = IsPermissionDenied(map.error()) ? Check::kAuthentication : Check::kTopology;
@@ -74,6 +90,7 @@ void ExamineAnswer(const std::string& sentinel, const std::string& master,
     chart.Fail(Check::kTopology, Quoted(quorum.text), "start the missing sentinels");
   }
   chart.Ok(Check::kTopology, fmt::format("names {} as the primary", ToString(primary)));
+  ExamineAccount(user, *answer.replies, chart);
 }
 
 Named ExamineSentinels(const Examination& examination, const redis::Sentinels& sentinels,
@@ -87,8 +104,9 @@ Named ExamineSentinels(const Examination& examination, const redis::Sentinels& s
       const auto answer = asker.Ask(address, access,
                                     {{"SENTINEL", "GET-MASTER-ADDR-BY-NAME", sentinels.master},
                                      {"SENTINEL", "REPLICAS", sentinels.master},
-                                     {"SENTINEL", "CKQUORUM", sentinels.master}});
-      ExamineAnswer(ToString(address), sentinels.master, answer, named, chart);
+                                     {"SENTINEL", "CKQUORUM", sentinels.master},
+                                     kHear});
+      ExamineAnswer(ToString(address), sentinels, access.username, answer, named, chart);
     }
     chart.TellJudged("sentinel " + ToString(address), tell);
   }

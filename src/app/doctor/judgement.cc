@@ -129,6 +129,10 @@ std::optional<Judgement> JudgePermission(const redis::Words& command, const Repl
   if (!IsRefusal(reply)) return std::nullopt;
   const std::string_view user = NameOf(account.user);
   // "… no permissions to access one of the keys …", against "… to run the 'hset' command".
+  if (reply.text.contains("access") && reply.text.contains("channel")) {
+    return Failed(fmt::format("user {} may not hear {}", user, command.back()),
+                  fmt::format("ACL SETUSER {} &{}", user, command.back()));
+  }
   if (reply.text.contains("access")) {
     return Failed(
         fmt::format("user {} may not use keys that begin with \"{}:\"", user, account.prefix),

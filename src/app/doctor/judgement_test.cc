@@ -74,6 +74,12 @@ const std::vector<PermissionRow> kPermissionRows = {
     {{"HGET", "k", "f"},
      Error("NOPERM No permissions to access a key"),
      "ACL SETUSER sluice ~edge:*"},
+    {{"SUBSCRIBE", "+switch-master"},
+     Error("NOPERM this user has no permissions to access one of the channels used as arguments"),
+     "ACL SETUSER sluice &+switch-master"},
+    {{"SUBSCRIBE", "+switch-master"},
+     Error("NOPERM No permissions to access a channel"),
+     "ACL SETUSER sluice &+switch-master"},
     // Switched off for everybody.
     {{"EVALSHA", "0", "0"},
      Error("ERR unknown command 'EVALSHA', with args beginning with: '0' "),
