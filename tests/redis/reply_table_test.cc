@@ -1,5 +1,6 @@
 // What callers, the connection and the server see of each error reply: the whole lane before a
 // scripted server.
+#include <ostream>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,7 @@ struct Row {
   std::string_view word;  // what the caller is told
   bool kept;              // whether the next call uses the same connection
   int calls = 1;          // EVALSHAs sent for this one evaluation
+  friend void PrintTo(const Row& row, std::ostream* out) { *out << row.error; }
 };
 
 constexpr Row kRows[] = {

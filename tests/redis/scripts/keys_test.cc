@@ -2,6 +2,7 @@
 // however many windows have come and gone.
 #include <chrono>
 #include <cstdint>
+#include <ostream>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ struct Case {
   Algorithm algorithm;
   Milliseconds longest;   // that a key lives after it was written
   std::uint64_t windows;  // whose subjects may have keys at one moment
+  friend void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
 };
 const Case kCases[] = {
     {"FixedWindow", FixedWindow{10, kWindow}, kWindow + kKeep, 2},
