@@ -140,8 +140,10 @@ class Sluice(Process):
         return False
 
     def announced_port(self):
-        """The port that the system chose, which the daemon says in its log."""
-        return int(re.search(r"127\.0\.0\.1:([1-9][0-9]*)", self.log)[1])
+        """The port that the system chose, which the daemon says in its log, soon after it is ready."""
+        said = wait_until(lambda: re.search(r"127\.0\.0\.1:([1-9][0-9]*)", self.log),
+                          lambda: f"the port is said\n{self.log}")
+        return int(said[1])
 
     def check(self, method="GET", uri="/", client="203.0.113.9", query="", headers=()):
         """/check as nginx asks it."""
