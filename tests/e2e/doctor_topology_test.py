@@ -2,21 +2,15 @@
 
 import contextlib
 import re
-import socket
 
 import harness
 from doctor_case import KEEPS, PASSWORD, Doctor
-from harness import Process, Redis, wait_until
+from harness import Process, Redis, free_port, wait_until
 from resp_relay import RespRelay
 
 MASTER = "edge"
 NODE_COMMANDS = ("evalsha", "script|load", "time", "hmget", "hget", "hgetall", "exists", "hset", "pexpire",
                  "hdel", "asking", "cluster|shards", "info", "config|get", "scan", "type", "pttl")
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
 
 
 class Server(Redis):

@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import pwd
+import random
 import re
 import signal
 import socket
@@ -38,6 +39,15 @@ def wait_until(condition, what, seconds=20.0):
             raise AssertionError(f"not within {seconds} s: {what()}")
         time.sleep(0.01)
     return result
+
+
+def free_port():
+    """A port that nobody listens on now. It is below those that systems give to connections, so that a server
+    finds its own again after a restart."""
+    while True:
+        port = random.randrange(12000, 32000)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 def environment(**variables):

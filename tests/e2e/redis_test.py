@@ -3,7 +3,6 @@
 import json
 import pathlib
 import signal
-import socket
 import sys
 import tempfile
 import types
@@ -205,8 +204,7 @@ class InACluster(WithRedis):
                 self.assertEqual(samples["sluice_redis_connections"], 2 * 3)
 
     def test_readiness_names_who_was_asked_in_vain(self):
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            seed = "127.0.0.1:%d" % listener.getsockname()[1]
+        seed = f"127.0.0.1:{harness.free_port()}"
         seeds = types.SimpleNamespace(address=None, addresses=[seed])
         with Sluice(self.config(seeds), wait=False) as sluice:
             wait_until(lambda: f"is down: {seed}: connecting: " in Late.readyz(sluice),

@@ -5,26 +5,14 @@ has to reach is asked of its servers, never waited for by the clock.
 """
 
 import contextlib
-import random
 import signal
-import socket
 import time
 
 import harness
-from harness import wait_until
+from harness import free_port, wait_until
 from resp import SLOTS, Client, Refused
 
-# Below the ports that systems give to connections, so that a server finds its own again after a restart.
-PORTS = range(12000, 32000)
 MASTER = "edge"  # what the sentinels call the pair
-
-
-def free_port():
-    """A port that nobody listens on now."""
-    while True:
-        port = random.choice(PORTS)
-        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            return port
 
 
 class Server(harness.Process):

@@ -29,7 +29,8 @@ struct PortServer {
   [[nodiscard]] bool IsPrimary() const;
 };
 
-/// A port that nobody listened on a moment ago; none is given twice.
+/// A port that nobody listened on a moment ago; none is given twice. No connection is given it by
+/// the system, so that a server finds its own again after a restart.
 [[nodiscard]] std::string FreePort();
 
 /// `arguments` come after those that every test server has. The port is free when it is chosen.
