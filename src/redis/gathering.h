@@ -63,8 +63,8 @@ class Gathering {
 
   /// The longest waiting pair's next batch of at most `maximum` evaluations, or none.
   [[nodiscard]] std::optional<Batch> Next(std::size_t maximum);
-  /// Whether Next has something.
-  [[nodiscard]] bool HasNext() const { return !ready_.empty(); }
+  /// How many batches Next would give now.
+  [[nodiscard]] std::size_t ready() const { return ready_.size(); }
 
   /// The evaluations of a batch, as Next gave it; none if all of them are answered already, and
   /// then their plan may be gone.

@@ -103,7 +103,7 @@ TEST_F(GatheringTest, GathersWhileACallOfThePairIsOut) {
   const auto first = gathering.Next(64);
   Add(2, 10);
   Add(3, 10);
-  EXPECT_FALSE(gathering.HasNext());
+  EXPECT_EQ(gathering.ready(), 0U);
   gathering.Settle(first->id, {Allowed(4)});
   EXPECT_EQ(Answers(), (Told{{1, "evaluated 4"}}));
   const auto second = gathering.Next(64);
@@ -144,7 +144,7 @@ TEST_F(GatheringTest, NeverSendsWhatIsOverWhileItWaits) {
 TEST_F(GatheringTest, HasNothingToSendWhenAllIsOver) {
   Add(1, 10, milliseconds{100});
   Expire(milliseconds{100});
-  EXPECT_FALSE(gathering.HasNext());
+  EXPECT_EQ(gathering.ready(), 0U);
   EXPECT_FALSE(gathering.NextDeadline().has_value());
 }
 
@@ -179,7 +179,7 @@ TEST_F(GatheringTest, RepeatsALostReplyOnce) {
   EXPECT_EQ(Names(*second), (std::vector{-1}));
   EXPECT_EQ(gathering.Lose(second->id), 0U);
   EXPECT_EQ(Answers(), (Told{{1, "response-lost"}}));
-  EXPECT_FALSE(gathering.HasNext());
+  EXPECT_EQ(gathering.ready(), 0U);
 }
 
 // Old wrong behaviour: a retry of a call without a record charged twice.
@@ -199,7 +199,7 @@ TEST_F(GatheringTest, DoesNotRepeatWhatIsAnswered) {
   const auto batch = gathering.Next(64);
   Expire(milliseconds{100});
   EXPECT_EQ(gathering.Lose(batch->id), 0U);
-  EXPECT_FALSE(gathering.HasNext());
+  EXPECT_EQ(gathering.ready(), 0U);
 }
 
 // The first try may have charged, so nothing but an answer of the script excuses it.
@@ -225,9 +225,9 @@ TEST_F(GatheringTest, RepeatsOnlyAsLongAsARecordLasts) {
   Add(1, 10, milliseconds{750}, &brief);
   gathering.Lose(gathering.Next(64)->id);
   Expire(milliseconds{49});
-  EXPECT_TRUE(gathering.HasNext());
+  EXPECT_EQ(gathering.ready(), 1U);
   Expire(milliseconds{1});
-  EXPECT_FALSE(gathering.HasNext());
+  EXPECT_EQ(gathering.ready(), 0U);
   EXPECT_EQ(Answers(), (Told{{1, "response-lost"}}));
 }
 

@@ -6,6 +6,9 @@
 namespace sluice::redis {
 namespace {
 
+// A write and what it wakes cost a server about as much as a call; shared by so many, little.
+constexpr std::size_t kCallsWorthAWrite = 8;
+
 Outcome Going() {
   return Unavailable{Unavailable::Category::kUnavailableBeforeSend, "the engine is going"};
 }
@@ -57,10 +60,14 @@ RedisNode NodeLane::Health() const {
   return health;
 }
 
+bool NodeLane::IsWorthAWrite(SteadyTime now) const {
+  return gathering_.ready() >= kCallsWorthAWrite && lane_->CanSend(now);
+}
+
 void NodeLane::Pump(Instant now) {
   status_.expired += static_cast<std::int64_t>(gathering_.Expire(now.steady));
   if (const auto refusal = lane_->Refusal()) gathering_.FailWaiting(*refusal);
-  while (gathering_.HasNext() && lane_->CanSend(now.steady)) {
+  while (gathering_.ready() > 0 && lane_->CanSend(now.steady)) {
     Send(*gathering_.Next(kMaximumBatch), now);
   }
   lane_->Flush();

@@ -59,6 +59,8 @@ class NodeLane {
   [[nodiscard]] bool IsLost() const;
   [[nodiscard]] RedisNode Health() const;
 
+  /// Whether Pump would send as many calls as are worth a write of their own.
+  [[nodiscard]] bool IsWorthAWrite(SteadyTime now) const;
   /// The evaluation waits here until it is sent; Pump sends it.
   void Add(Gathering::Pending pending) { gathering_.Add(std::move(pending)); }
   /// Answers what is over or refused, and sends what there is room for.

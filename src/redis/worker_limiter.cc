@@ -64,13 +64,22 @@ WorkerLimiter::~WorkerLimiter() {
 }
 
 void WorkerLimiter::Evaluate(const Evaluation& evaluation, Completion completion) {
+  const Instant now = clock_.Now();
   // The evaluation's clocks may be a caller's own; what is left of its time counts from here.
-  const SteadyTime deadline = clock_.Now().steady + (evaluation.deadline - evaluation.now.steady);
-  EvaluateUntil(deadline, evaluation, std::move(completion));
+  const SteadyTime deadline = now.steady + (evaluation.deadline - evaluation.now.steady);
+  NodeLane* node = Admit(deadline, evaluation, std::move(completion));
+  // Between evaluations this thread reads and parses requests: let the server work meanwhile.
+  if (node != nullptr && node->IsWorthAWrite(now.steady)) node->Pump(now);
 }
 
 void WorkerLimiter::EvaluateUntil(SteadyTime deadline, const Evaluation& evaluation,
                                   Completion completion) {
+  Admit(deadline, evaluation, std::move(completion));
+}
+
+// Where it waits, if one is known; whatever becomes of it is told by a later turn of the loop.
+NodeLane* WorkerLimiter::Admit(SteadyTime deadline, const Evaluation& evaluation,
+                               Completion completion) {
   Way way;
   way.refusal = RefusedAtOnce(evaluation);
   if (!way.refusal) way = WayOf(evaluation.subject);
@@ -86,13 +95,14 @@ void WorkerLimiter::EvaluateUntil(SteadyTime deadline, const Evaluation& evaluat
       ++status_->rejected;
     }
     completion(*std::move(way.refusal));
-    return;
+    return nullptr;
   }
   Gathering::Pending pending{
       .evaluation = evaluation, .completion = std::move(completion), .deadline = deadline};
   way.node != nullptr ? way.node->Add(std::move(pending)) : unrouted_.Add(std::move(pending));
   status_->in_flight = static_cast<std::int64_t>(InFlight());
   SchedulePump();
+  return way.node;
 }
 
 WorkerLimiter::Way WorkerLimiter::WayOf(const Subject& subject) {

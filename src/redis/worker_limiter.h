@@ -38,7 +38,8 @@ class WorkerLimiter final : public RedisLimiter {
   ~WorkerLimiter() override;
 
   void Evaluate(const Evaluation& evaluation, Completion completion) override;
-  /// The same for an evaluation that came from another thread: `deadline` is its own on `clock`.
+  /// The same for one of several evaluations that came from other threads, with nothing to do in
+  /// between: all are sent together. `deadline` is its own on `clock`.
   void EvaluateUntil(SteadyTime deadline, const Evaluation& evaluation, Completion completion);
 
   /// Somebody asks for the servers: an attempt to connect that is far away is drawn nearer.
@@ -57,6 +58,7 @@ class WorkerLimiter final : public RedisLimiter {
     std::optional<Outcome> refusal{};
   };
 
+  NodeLane* Admit(SteadyTime deadline, const Evaluation& evaluation, Completion completion);
   [[nodiscard]] Way WayOf(const Subject& subject);
   NodeLane& NodeAt(const Address& address);
   void Route(Gathering::Pending pending);

@@ -116,5 +116,33 @@ TEST(Workers, OfTwoServersNeverMix) {
   EXPECT_EQ(Charged(other, 1), 1);
 }
 
+// Old behaviour: everything that was read in one turn of the loop left at its end, so server and
+// worker waited for each other.
+TEST(Workers, LetTheServerBeginWhileTheyStillRead) {
+  RedisServer server;
+  const Plan plan = CountingPlan(10);
+  boost::asio::io_context loop{1};
+  WorkerLimiter limiter(loop, CheckOptions(TestOptions(server.address())).value(), SystemClock());
+  int allowed = 0;
+  const auto ask = [&](std::uint64_t client) {
+    const Instant now = SystemClock().Now();
+    limiter.Evaluate({.plan = &plan,
+                      .subject = testing::SubjectNumber(client),
+                      .id = NextId(),
+                      .now = now,
+                      .deadline = now.steady + Milliseconds{60'000}},
+                     [&](const Outcome& outcome) { allowed += IsAllowed(outcome); });
+  };
+  ask(0);
+  while (allowed == 0) loop.run_one();  // connected
+
+  for (std::uint64_t client = 1; client <= 8; ++client) ask(client);
+  EXPECT_TRUE(Eventually([&] { return Charged(server, 8) == 1; }));  // and no turn of the loop
+  EXPECT_EQ(allowed, 1);
+  for (std::uint64_t client = 9; client <= 12; ++client) ask(client);
+  while (allowed < 13) loop.run_one();
+  for (std::uint64_t client = 0; client <= 12; ++client) EXPECT_EQ(Charged(server, client), 1);
+}
+
 }  // namespace
 }  // namespace sluice::redis
