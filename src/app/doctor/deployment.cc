@@ -48,7 +48,8 @@ void ReadReplicas(const Reply& list, Named& named) {
 // The subscription by which a failover is heard of at once.
 const redis::Words kHear{"SUBSCRIBE", "+switch-master"};
 
-// Those that the doctor alone asks for, and the one that is only a hint to the daemon.
+// What an account lacks beside the question for the primary: commands that only the doctor asks,
+// and the subscription, without which the daemon works all the same.
 void ExamineAccount(const std::string& user, const std::vector<Reply>& replies, Chart& chart) {
   for (const Reply* reply : {&replies[1], &replies[2]}) {
     const auto seen = Seen(*reply, "+sentinel|replicas +sentinel|ckquorum", user);
