@@ -91,6 +91,7 @@ void NodeLane::Send(const Gathering::Batch& batch, Instant now) {
 
 bool NodeLane::OnReply(Replied replied) {
   if (!replied.reply) {
+    if (replied.error == "CLUSTERDOWN") listener_.on_cluster_down(address_);
     gathering_.SettleAll(replied.id, replied.reply.error());
     return true;
   }

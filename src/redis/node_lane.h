@@ -35,6 +35,8 @@ struct NodeListener {
   std::function<bool(NodeLane& from, const Redirect& redirect,
                      std::vector<Gathering::Pending> evaluations)>
       on_redirect;
+  /// The server said that the cluster does not serve; others may know better.
+  std::function<void(const Address& server)> on_cluster_down;
   /// What Health tells has changed.
   std::function<void()> on_health;
   /// After every change: there may be answers, and room for more.

@@ -126,6 +126,11 @@ NodeLane& WorkerLimiter::NodeAt(const Address& address) {
                          [this](NodeLane& from, const Redirect& redirect, auto evaluations) {
                            return OnRedirect(from, redirect, std::move(evaluations));
                          },
+                     .on_cluster_down =
+                         [this](const Address& server) {
+                           watch_->topology().OnClusterDown(server);
+                           watch_->Look();
+                         },
                      .on_health = [this] { health_changed_ = true; },
                      .on_change = [this] { Pump(); }});
     health_changed_ = true;

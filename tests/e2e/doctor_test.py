@@ -51,7 +51,7 @@ class Healthy(Doctor):
         self.configure(self.server().address)
         done = harness.run("doctor", "-c", self.config)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertRegex(done.stdout, r"(?m)^  ✓ version +redis \d+\.\d+")
+        self.assertRegex(done.stdout, r"(?m)^  ✓ version +(redis|valkey) \d+\.\d+")
         self.assertRegex(done.stdout, r"(?m)^  ✓ latency +p50 .* p99 .* of 200 probes")
         self.assertEqual(done.stdout.splitlines()[-1], "14 ✓  0 ✗  0 ?")
         self.assertNotIn("\x1b", done.stdout)

@@ -115,5 +115,17 @@ TEST_F(Redirects, ToAServerThatIsGoneAreUnavailable) {
   EXPECT_EQ(Word(AskNow(*limiter, plan)), "allowed");
 }
 
+// Old wrong behaviour: a primary that was cut off from the others, and from its successor, was
+// asked again and again, and so was its map.
+TEST_F(Redirects, AreLookedForElsewhereWhenANodeDoesNotServe) {
+  RedisOptions options = Options();
+  options.addresses = {owner.address(), other.address()};
+  const auto seeded = MakeLimiter(options);
+  owner.AnswerNext(std::vector<std::string>(10'000, Error("CLUSTERDOWN The cluster is down")));
+  EXPECT_EQ(Word(AskNow(*seeded, plan)), "no-mutation-confirmed");
+  EXPECT_TRUE(Eventually([&] { return Word(AskNow(*seeded, plan)) == "allowed"; }));
+  EXPECT_GT(other.seen().calls, 0);
+}
+
 }  // namespace
 }  // namespace sluice::redis

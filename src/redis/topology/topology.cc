@@ -39,6 +39,11 @@ void Topology::OnMoved(Slot slot, const Address& to) {
   ++version_;
 }
 
+void Topology::OnClusterDown(const Address& node) {
+  not_serving_.insert(node);
+  doubted_ = true;
+}
+
 void Topology::OnDown(const Address& server) {
   if (down_.insert(server).second) doubted_ = true;
 }
@@ -75,8 +80,8 @@ std::optional<Topology::Question> Topology::Ask(SteadyTime now) {
 }
 
 // Sentinels in the order in which they proved of use. Of a cluster any node, by chance so that no
-// node is asked by everybody; at last those that are down, and the seeds as configured, where a
-// cluster may have come back under other addresses.
+// node is asked by everybody; at last those that are down, the seeds as configured, where a cluster
+// may have come back under other addresses, and those that do not serve.
 std::deque<Address> Topology::Candidates() {
   if (const auto* sentinels = std::get_if<Sentinels>(&options_)) {
     return {sentinels->addresses.begin(), sentinels->addresses.end()};
@@ -87,6 +92,10 @@ std::deque<Address> Topology::Candidates() {
   std::ranges::partition(candidates, [&](const Address& node) { return !down_.contains(node); });
   for (const Address& seed : std::get<Cluster>(options_).seeds) {
     if (std::ranges::find(candidates, seed) == candidates.end()) candidates.push_back(seed);
+  }
+  for (const Address& node : not_serving_) {
+    const auto found = std::ranges::find(candidates, node);
+    if (found != candidates.end()) std::rotate(found, found + 1, candidates.end());
   }
   return candidates;
 }
@@ -141,6 +150,7 @@ bool Topology::NamesAPrimaryThatIsDown(const SlotMap& map) const {
 // A slot that a node knows no owner of is changing hands: whoever had it knows best where it went.
 void Topology::Accept(SlotMap map) {
   why_unknown_.reset();
+  not_serving_.clear();
   if (map.Unserved() != 0) doubted_ = true;
   map.FillGaps(map_);
   const bool same = map_.RoutesAs(map);

@@ -41,9 +41,10 @@ using TopologyOptions = std::variant<Standalone, Sentinels, Cluster>;
 /// slots to primaries: one server has all slots, and so has the primary of sentinels, which moves.
 ///
 /// It is asked for at the start, every ten seconds or so, and soon after something speaks against
-/// it: a MOVED, a server that is down. A round asks one candidate after another until one answers.
-/// Rounds begin a second apart at least, with sentinels half a second, whatever happens, and so
-/// they follow each other while a primary is down. An answer that cannot be used changes nothing.
+/// it: a MOVED, a CLUSTERDOWN, a server that is down. A round asks one candidate after another
+/// until one answers. Rounds begin a second apart at least, with sentinels half a second, whatever
+/// happens, and so they follow each other while a primary is down. An answer that cannot be used
+/// changes nothing.
 ///
 /// Thread safety: none.
 class Topology {
@@ -61,6 +62,9 @@ class Topology {
   void OnMoved(Slot slot, const Address& to);
   /// Somebody says that something has changed.
   void OnHint() { doubted_ = true; }
+  /// A cluster's node does not serve. It may have been cut off from those who do, so it is asked
+  /// after all others.
+  void OnClusterDown(const Address& node);
   /// Nothing can be sent to this server, or again something can.
   void OnDown(const Address& server);
   void OnUp(const Address& server);
@@ -89,6 +93,7 @@ class Topology {
   std::uint64_t version_ = 0;
   std::optional<Outcome> why_unknown_;
   std::set<Address> down_;
+  std::set<Address> not_serving_;  // that said so since the last map
   std::mt19937_64 random_;
 
   bool doubted_ = true;                   // something speaks against the map

@@ -174,6 +174,26 @@ TEST_F(ClusterTopology, AsksEveryNodeThenTheSeeds) {
   EXPECT_EQ(OwnerOf(0), "a");
 }
 
+// It may be on the wrong side of a split.
+TEST_F(ClusterTopology, AsksWhoDoesNotServeAfterAllOthers) {
+  Learn();
+  topology.OnClusterDown(At("a"));
+  clock.Advance(milliseconds{999});
+  EXPECT_EQ(Asked(), "");
+  clock.Advance(milliseconds{1});
+  std::vector<std::string> asked;
+  for (int i = 0; i < 4; ++i) {
+    asked.push_back(Asked());
+    NoAnswer();
+  }
+  EXPECT_EQ(asked[2], "s");
+  EXPECT_EQ(asked[3], "t");
+  EXPECT_EQ(Asked(), "a");
+  Answer(TwoPrimaries());  // nobody knows better
+  clock.Advance(seconds{1});
+  EXPECT_EQ(Asked(), "");
+}
+
 // Old wrong behaviour: an empty map during a failover was taken, and nothing was served any more.
 TEST_F(ClusterTopology, IgnoresAnEmptyMap) {
   Learn();
