@@ -7,6 +7,7 @@
 
 #include "testing/tcp_gate.h"
 #include "tests/redis/counting.h"
+#include "tests/redis/live_server.h"
 #include "tests/redis/redis_server.h"
 
 namespace sluice::redis {
@@ -25,14 +26,7 @@ class GateFaults : public ::testing::Test {
   void AwaitSwallowedReply() {
     ASSERT_TRUE(Eventually([&] { return Charged(server, 1) == 1 && gate.swallowed() > 0; }));
   }
-  // The next evaluation that is answered, and that it is charged once.
-  void ExpectUsable() {
-    const std::int64_t before = Charged(server, 99);
-    ASSERT_TRUE(Eventually([&] {
-      return Word(AskNow(*limiter, plan, {.client = 99})) == "allowed";
-    })) << limiter->Health().reason;
-    EXPECT_EQ(Charged(server, 99), before + 1);
-  }
+  void ExpectUsable() { sluice::redis::ExpectUsable(*limiter, plan, server); }
 
   RedisServer server;
   testing::TcpGate gate{server.address()};

@@ -14,6 +14,14 @@
 
 namespace sluice::redis {
 
+/// Sooner or later a client is allowed, and what was allowed is charged once.
+inline void ExpectUsable(RedisLimiter& limiter, const Plan& plan, const RedisServer& server) {
+  const std::int64_t before = Charged(server, 99);
+  ASSERT_TRUE(Eventually([&] { return Word(AskNow(limiter, plan, {.client = 99})) == "allowed"; }))
+      << limiter.Health().reason;
+  EXPECT_EQ(Charged(server, 99), before + 1);
+}
+
 class LiveServer : public ::testing::Test {
  protected:
   /// `arguments`: of redis-server.
@@ -23,14 +31,7 @@ class LiveServer : public ::testing::Test {
   static void Await(const RedisLimiter& one) {
     ASSERT_TRUE(Eventually([&] { return one.Health().ready; })) << one.Health().reason;
   }
-  /// Sooner or later a client is allowed, and what was allowed is charged once.
-  void ExpectUsable() {
-    const std::int64_t before = Charged(server, 99);
-    ASSERT_TRUE(Eventually([&] {
-      return Word(AskNow(*limiter, plan, {.client = 99})) == "allowed";
-    })) << limiter->Health().reason;
-    EXPECT_EQ(Charged(server, 99), before + 1);
-  }
+  void ExpectUsable() { sluice::redis::ExpectUsable(*limiter, plan, server); }
 
   RedisServer server;
   Plan plan = CountingPlan(1'000'000);

@@ -68,6 +68,10 @@ TEST_F(Unreadable, HashesThatAreNoState) {
       {"written", "9", "window", "1", "current", "nan", "previous", "1"},       // nan
       {"written", "9", "window", "1", "current", "inf", "previous", "1"},       // inf
       {"written", "9", "window", "10", "current", "1", "previous", "1"},        // from the future
+      // 2^53 and above: no double is sure to be that number
+      {"written", "9", "window", "1", "current", "9007199254740992", "previous", "1"},
+      {"written", "9", "window", "1", "current", "1", "previous", "9007199254740992"},
+      {"written", "9007199254740992", "window", "1", "current", "1", "previous", "1"},
   };
   for (const Fields& fields : cases) {
     std::vector<std::string> words{"HSET", key};
